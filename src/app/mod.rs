@@ -1,0 +1,1 @@
+//! Composition: one readable function for each subcommand, and the exit codes.

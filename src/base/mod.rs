@@ -1,0 +1,23 @@
+//! The ground floor: pure types and maths.
+//!
+//! No I/O, no clock, no environment and no foreign code; everything here can be tested with values.
+
+pub mod clock;
+pub mod datatype;
+pub mod env;
+pub mod fault;
+pub mod pattern;
+pub mod rank;
+pub mod redop;
+pub mod span;
+pub mod sweep;
+pub mod units;
+
+pub use clock::Clock;
+pub use datatype::DataType;
+pub use env::Env;
+pub use fault::{Fault, FaultContext, Kind};
+pub use rank::{Placement, Rank, World};
+pub use redop::RedOp;
+pub use span::{Buffer, Span};
+pub use units::{Bytes, GBps, Micros};

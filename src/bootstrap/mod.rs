@@ -1,0 +1,120 @@
+//! How the members of a run talk before and beside the communicator: the control plane.
+//!
+//! Never the library under test, never inside a timed window. Members are processes
+//! ([`tcp`], [`solo`]) or, one level up, all engine threads of all processes ([`threads`]).
+
+pub mod pulse;
+
+pub use pulse::Pulse;
+
+use crate::base::{Fault, FaultContext};
+use std::fmt::Debug;
+use std::time::Duration;
+
+/// A wait by name, and how long it may last.
+#[derive(Debug, Clone, Copy)]
+pub struct Step<'a> {
+    /// What is awaited, for messages: `the plan's digest`.
+    pub name: &'a str,
+    /// How long it may take.
+    pub limit: Duration,
+}
+
+/// How a run ends that did not end by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// The exit code that every process leaves with.
+    pub exit_code: u8,
+    /// What to print, once, on the first member: faults of all members put together.
+    pub report: Option<String>,
+    /// The fault that was met first.
+    pub fault: Fault,
+}
+
+/// The control plane as one member sees it.
+///
+/// All members make the same calls in the same order. A call that another member's end cut short
+/// returns the fault that ended the run.
+pub trait Bootstrap: Debug + Send + Sync {
+    /// Which member this is, from 0.
+    fn member(&self) -> usize;
+
+    /// How many members there are.
+    fn members(&self) -> usize;
+
+    /// Gives every member every member's bytes: entry `m` of the result is what member `m` passed.
+    ///
+    /// # Errors
+    /// `Timeout` naming who did not come, `Peer` if a member died, or the fault that ended the run.
+    fn all_gather(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault>;
+
+    /// Returns when every member has called it.
+    ///
+    /// # Errors
+    /// As [`Bootstrap::all_gather`].
+    fn barrier(&self, step: Step<'_>) -> Result<(), Fault> {
+        self.all_gather(step, &[]).map(drop)
+    }
+
+    /// A barrier whose members leave as close together as the control plane can make it: what a
+    /// timed loop starts from.
+    ///
+    /// # Errors
+    /// As [`Bootstrap::all_gather`].
+    fn start_line(&self, step: Step<'_>) -> Result<(), Fault> {
+        self.barrier(step)
+    }
+
+    /// Gives every member the first member's bytes; the others' are ignored.
+    ///
+    /// # Errors
+    /// As [`Bootstrap::all_gather`].
+    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
+        let mine = if self.member() == 0 { mine } else { &[] };
+        Ok(self.all_gather(step, mine)?.swap_remove(0))
+    }
+
+    /// `Ok` only if every member is; otherwise every member gets the fault of the lowest that failed.
+    ///
+    /// # Errors
+    /// That fault, or as [`Bootstrap::all_gather`].
+    fn agree(&self, step: Step<'_>, mine: Result<(), Fault>) -> Result<(), Fault> {
+        let said = encode(&mine.err())?;
+        for theirs in self.all_gather(step, &said)? {
+            if let Some(fault) = decode::<Option<Fault>>(&theirs)? {
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+
+    /// What this member is doing, for the arrival table; setting it costs an atomic store.
+    fn pulse(&self) -> &Pulse;
+
+    /// The fault that ended the run, if one has; one atomic load while none has.
+    fn ended(&self) -> Option<Fault>;
+
+    /// Ends the run for all members because of `fault` and says how: bounded in time whatever the
+    /// others do. Later calls return the first ending.
+    fn fail(&self, fault: Fault) -> Ending;
+}
+
+/// Bytes of a value for the control plane.
+///
+/// # Errors
+/// `Disagree` if the value cannot be written, which is a defect of ours.
+pub fn encode<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, Fault> {
+    serde_json::to_vec(value)
+        .map_err(|error| Fault::new(crate::base::Kind::Disagree, error.to_string()))
+        .while_doing(|| "writing a message of the control plane".to_owned())
+}
+
+/// A value from another member's bytes.
+///
+/// # Errors
+/// `Disagree` if they do not hold one: the members run different versions.
+pub fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Fault::new(crate::base::Kind::Disagree, error.to_string()))
+        .while_doing(|| "reading a message of the control plane".to_owned())
+}

@@ -1,0 +1,1 @@
+//! The command line, the environment and files of wishes, as plain values; nothing is computed here.

@@ -1,0 +1,1 @@
+//! The only room that times: it takes jobs and yields samples.

@@ -1,0 +1,1 @@
+//! Foreign libraries and the operating system's sharp edges: the only `unsafe`.

@@ -1,0 +1,30 @@
+//! ncclbench measures and checks collective communication between GPUs.
+//!
+//! The rooms of this crate stand on floors; an import goes strictly down, and rooms on the same
+//! floor do not know each other (`tests/tidy.rs` enforces it, `docs/ARCHITECTURE.md` explains it):
+//!
+//! | floor | rooms |
+//! |---|---|
+//! | 0 | [`base`] |
+//! | 1 | [`record`], [`ops`] |
+//! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`] |
+//! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`] |
+//! | 4 | [`engine`] |
+//! | 5 | [`cli`] |
+//! | 6 | [`app`] |
+
+pub mod app;
+pub mod backend;
+pub mod base;
+pub mod bootstrap;
+pub mod cli;
+pub mod collective;
+pub mod digest;
+pub mod engine;
+pub mod ffi;
+pub mod launcher;
+pub mod ops;
+pub mod plan;
+pub mod probe;
+pub mod record;
+pub mod report;

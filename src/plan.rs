@@ -1,0 +1,1 @@
+//! Wishes to jobs; pure.

@@ -1,0 +1,109 @@
+//! What opens and what closes a run's file.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A library that was loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LibraryRecord {
+    /// `nccl`, `cuda driver`, `pmix`.
+    pub name: String,
+    /// The file it came from.
+    pub path: String,
+    /// Its version as it says it.
+    pub version: String,
+    /// Its version as a number (`ncclGetVersion`), where it has one.
+    pub code: Option<i32>,
+    /// A test fixture and not the real thing.
+    pub stand_in: bool,
+}
+
+/// A GPU, or the CPU that plays one on backend `host`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// Index among the visible devices of its process.
+    pub ordinal: u32,
+    /// Name as the driver gives it; the CPU's model name on `host`.
+    pub name: String,
+    /// PCI address `0000:53:00`; `0000:00:00` on `host`.
+    pub bus_id: String,
+    /// Universally unique id; none on `host`.
+    pub uuid: Option<String>,
+    /// Memory in bytes, where it is known.
+    pub memory_bytes: Option<u64>,
+}
+
+/// One rank's place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeatRecord {
+    /// The rank.
+    pub rank: u32,
+    /// Its process's index in the world of processes.
+    pub process: u32,
+    /// Its process's id.
+    pub pid: u32,
+    /// Its host name, up to the first dot.
+    pub host: String,
+    /// What it runs on.
+    pub device: DeviceRecord,
+}
+
+/// The first line of a run's file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`super::SCHEMA`].
+    pub schema: u32,
+    /// This program's version.
+    pub ncclbench: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started: String,
+    /// The command line, as given.
+    pub args: Vec<String>,
+    /// The collective's one spelling.
+    pub collective: String,
+    /// Which backend ran it.
+    pub backend: String,
+    /// False for a cost model: nothing was measured.
+    pub measured: bool,
+    /// A stand-in library took part: a test of this program and not a measurement.
+    pub stand_in: bool,
+    /// Which launcher was used, and why.
+    pub launcher: String,
+    /// The variables or flags that decided it.
+    pub launcher_reason: String,
+    /// Processes, threads for each, GPUs for each thread.
+    pub shape: [u32; 3],
+    /// How the table's `time` combines ranks: `rank0`, `mean`, `min`, `max`.
+    pub average: String,
+    /// The libraries that were loaded.
+    pub libraries: Vec<LibraryRecord>,
+    /// Every rank's place, by rank.
+    pub seats: Vec<SeatRecord>,
+    /// Variables that matter, from an allow-list.
+    pub environment: BTreeMap<String, String>,
+    /// Digest of the plan that all ranks agreed on.
+    pub plan: String,
+    /// The size limit that memory set, if it cut the sweep.
+    pub clamped_to_bytes: Option<u64>,
+    /// What a reader must know: inexact checks, shared GPUs, skipped steps.
+    pub notes: Vec<String>,
+    /// Milliseconds that the steps of initialisation took on the first rank.
+    pub init_ms: BTreeMap<String, f64>,
+}
+
+/// The last line of a run's file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Footer {
+    /// When it ended, RFC 3339 in UTC.
+    pub ended: String,
+    /// Rows written.
+    pub rows: u64,
+    /// Measurements with any wrong element.
+    pub wrong_measurements: u64,
+    /// Mean of all bus bandwidths, as nccl-tests prints it.
+    pub average_busbw_gbps: f64,
+    /// The exit code that all processes agreed on.
+    pub exit_code: u8,
+    /// What ended the run early, if something did.
+    pub fault: Option<String>,
+}

@@ -1,0 +1,61 @@
+//! A case and what came of it.
+
+use super::{BadElement, Case};
+use crate::base::{GBps, Micros};
+use serde::{Deserialize, Serialize};
+
+/// A figure over the threads of the world.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Arithmetic mean.
+    pub mean_us: f64,
+    /// Smallest.
+    pub min_us: f64,
+    /// Largest; verdicts use this one.
+    pub max_us: f64,
+    /// The first thread's.
+    pub rank0_us: f64,
+}
+
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It was run.
+    Measured {
+        /// Time per operation, combined over ranks as the run's `average` says.
+        time_us: Micros,
+        /// Time per operation over the threads of the world.
+        time: Spread,
+        /// Host time spent issuing, per operation, over the threads of the world.
+        issue: Spread,
+        /// Algorithm bandwidth from `time_us`.
+        algbw_gbps: GBps,
+        /// Bus bandwidth from `time_us`.
+        busbw_gbps: GBps,
+        /// Wrong elements over all ranks; none where it was not checked.
+        wrong: Option<u64>,
+        /// Why it was not checked, where it was not.
+        unchecked: Option<String>,
+        /// The first wrong elements.
+        bad: Vec<BadElement>,
+    },
+    /// It cannot be run here.
+    Waived {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A case and its outcome.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What was asked.
+    #[serde(flatten)]
+    pub case: Case,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// When it was finished, RFC 3339 in UTC.
+    pub at: String,
+}

@@ -1,0 +1,52 @@
+//! What the engine yields for a case, before anybody computes with it.
+
+use serde::{Deserialize, Serialize};
+
+/// One timed loop, as every engine thread of the world saw it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Time per operation in µs; entry `t` is thread `t` in global order (process by process).
+    pub time_us: Vec<f64>,
+    /// Time per operation in µs that the host spent issuing, in the same order.
+    pub issue_us: Vec<f64>,
+}
+
+/// A wrong element.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BadElement {
+    /// Which rank's output.
+    pub rank: u32,
+    /// Its host.
+    pub host: String,
+    /// Its GPU ordinal; none on the CPU.
+    pub gpu: Option<u32>,
+    /// Element index in the output.
+    pub index: u64,
+    /// Bits that should be there, in the low bits.
+    pub expected_bits: u64,
+    /// Bits that are there.
+    pub got_bits: u64,
+    /// The likely class: `unwritten`, `missing rank 2`, `bit flip (bit 7)`, …
+    pub class: String,
+}
+
+/// What a check of one rank's output found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatches {
+    /// How many elements are wrong.
+    pub wrong: u64,
+    /// The first few of them, by index.
+    pub first: Vec<BadElement>,
+}
+
+impl Mismatches {
+    /// How many bad elements a check lists at the most.
+    pub const LISTED: usize = 16;
+
+    /// Adds what another check found, keeping the first few.
+    pub fn add(&mut self, other: Self) {
+        self.wrong += other.wrong;
+        let room = Self::LISTED.saturating_sub(self.first.len());
+        self.first.extend(other.first.into_iter().take(room));
+    }
+}
