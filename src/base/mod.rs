@@ -6,6 +6,7 @@ pub mod clock;
 pub mod datatype;
 pub mod env;
 pub mod fault;
+pub mod moment;
 pub mod pattern;
 pub mod rank;
 pub mod redop;
