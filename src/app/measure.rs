@@ -163,8 +163,7 @@ impl Process<'_> {
 
     /// The first process's seed, so that all ranks make the same data; a fresh one unless it is given.
     fn seed(&self) -> Result<u64, Fault> {
-        let fresh = || u64::try_from(self.clock.now().as_nanos()).unwrap_or(1);
-        let mine = self.args.seed.unwrap_or_else(fresh);
+        let mine = self.args.seed;
         let said = self.plane().broadcast(self.step("the seed"), &bootstrap::encode(&mine)?)?;
         bootstrap::decode(&said)
     }
@@ -291,7 +290,7 @@ impl Process<'_> {
         backend::Wish {
             nccl_lib: self.args.nccl_lib.clone().or(variable),
             env: self.env.clone(),
-            seed: self.args.seed.unwrap_or(1),
+            seed: self.args.seed,
         }
     }
 

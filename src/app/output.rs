@@ -17,7 +17,7 @@ use std::path::Path;
 struct Sink {
     name: String,
     report: Box<dyn Report>,
-    out: Box<dyn Write>,
+    out: Box<dyn Write + Send>,
 }
 
 /// All places that a run is written to.

@@ -19,7 +19,6 @@ use crate::bootstrap::Step;
 use crate::digest::Average;
 use crate::digest::Figures;
 use crate::engine::Engine;
-use crate::engine::Measured;
 use crate::engine::Rules;
 use crate::engine::Seats;
 use crate::plan;
@@ -44,7 +43,6 @@ pub(super) struct Common<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
-    pub(super) wrong: bool,
 }
 
 /// The size limit that memory sets, as all threads agreed on it.
@@ -54,7 +52,7 @@ pub(super) struct Limit(pub(super) Option<Bytes>);
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
     pub(super) fn exit_code(&self) -> u8 {
-        if self.wrong {
+        if self.figures.wrong_measurements > 0 {
             5
         } else if self.figures.measured == 0 {
             3
@@ -216,7 +214,6 @@ fn sweep(
             let Some(measured) = engine.run(&job)? else { continue };
             let row = super::narrator::row(job.case, measured, common.average);
             tally.figures.add(&row);
-            tally.wrong |= row.is_wrong();
             if let Some(narrator) = narrator.as_deref_mut() {
                 narrator.row(&row)?;
             }
@@ -253,6 +250,7 @@ mod tests {
     #[test]
     fn a_run_that_measured_nothing_is_no_success_and_wrong_data_outweighs_it() {
         assert_eq!(Tally::default().exit_code(), 3);
-        assert_eq!(Tally { wrong: true, ..Tally::default() }.exit_code(), 5);
+        let figures = Figures { wrong_measurements: 1, ..Figures::default() };
+        assert_eq!(Tally { figures }.exit_code(), 5);
     }
 }
