@@ -20,6 +20,7 @@ use crate::record::Footer;
 use crate::record::Header;
 use crate::record::Row;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 use std::time::UNIX_EPOCH;
 
@@ -28,7 +29,7 @@ use std::time::UNIX_EPOCH;
 pub(super) struct Facts<'a> {
     pub(super) args: Vec<String>,
     pub(super) env: &'a Env,
-    pub(super) fleet: &'a Fleet,
+    pub(super) fleet: Fleet,
     pub(super) launch: &'a ProcessSeat,
     pub(super) wished: &'a PlanSpec,
     pub(super) measured: bool,
@@ -51,7 +52,7 @@ impl<'a> Narrator<'a> {
     ///
     /// # Errors
     /// `Output` if the file cannot be created.
-    pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
+    pub(super) fn new(facts: Facts<'a>, file: Option<&Path>) -> Result<Self, Fault> {
         Ok(Self {
             facts,
             output: Output::open(file)?,
@@ -99,13 +100,13 @@ impl<'a> Narrator<'a> {
     }
 
     fn header(&self, spec: &PlanSpec, clamped_to_bytes: Option<u64>) -> Header {
-        let Facts { fleet, launch, .. } = self.facts;
+        let Facts { fleet, launch, .. } = &self.facts;
         let card = &fleet.cards[0];
         Header {
             schema: crate::record::SCHEMA,
             ncclbench: card.version.clone(),
             started: moment::rfc3339(self.started),
-            utc_offset_s: crate::ffi::local_time::utc_offset(self.started.as_secs()),
+            utc_offset_s: crate::cli::environment::utc_offset_s(self.started),
             args: self.facts.args.clone(),
             collective: spec.collective.name().to_owned(),
             backend: card.backend.clone(),
