@@ -2,8 +2,8 @@
 
 use crate::backend::Backend;
 use crate::digest::Average;
+use crate::launcher;
 use crate::plan::PlanSpec;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// `ncclbench COLLECTIVE …`, read and checked.
@@ -22,13 +22,15 @@ pub struct Args {
     /// Who runs it.
     pub backend: &'static dyn Backend,
     /// How the processes were started and how they meet.
-    pub launch: LaunchArgs,
+    pub launch: launcher::Wish,
+    /// What to call this host instead of what it is.
+    pub host_label: Option<String>,
     /// Two ranks on one GPU are allowed.
     pub allow_shared_gpu: bool,
     /// The NCCL library to load.
     pub nccl_lib: Option<String>,
     /// Where the run's file goes.
-    pub output: Option<PathBuf>,
+    pub output: Option<String>,
     /// How long starting up may take, step by step.
     pub timeout_init: Duration,
     /// How long an operation may go without progress; none is for ever.
@@ -39,30 +41,4 @@ pub struct Args {
     pub dry_run: bool,
     /// The command line, as given.
     pub argv: Vec<String>,
-}
-
-/// How the processes of a run find each other.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LaunchArgs {
-    /// The launcher to use; none is to find out.
-    pub launcher: Option<String>,
-    /// Start this many processes on this host.
-    pub spawn: Option<u32>,
-    /// This process's place, spelled out.
-    pub explicit: Option<Explicit>,
-    /// File that holds the secret that all processes share.
-    pub secret_file: Option<PathBuf>,
-    /// What to call this host instead of what it is.
-    pub host_label: Option<String>,
-}
-
-/// A process's place, as `--rank --world --rendezvous` give it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explicit {
-    /// Index of this process.
-    pub rank: u32,
-    /// Number of processes.
-    pub world: u32,
-    /// `HOST:PORT` where process 0 listens.
-    pub rendezvous: String,
 }

@@ -3,6 +3,7 @@
 use crate::backend;
 use crate::base::{DataType, RedOp};
 use crate::collective;
+use clap::CommandFactory as _;
 use std::fmt::Write;
 
 /// Printed below the options.
@@ -19,12 +20,19 @@ Units:
   links carry. #wrong counts wrong elements over all ranks; N/A is not checked.
 
 Exit codes:
-  0  good                          4  other ranks: timeout, lost, disagreement
-  1  slower than the baseline      5  wrong data
-  2  usage                         6  a gate was not met: path, bandwidth
-  3  environment: library,         7  inconclusive
-     device, launch, all waived
+  0  good
+  2  usage: an option or a file says what is not accepted
+  3  environment: library, device, memory, launch, output; or nothing could be measured
+  4  other ranks: a timeout, a lost rank, a disagreement
+  5  wrong data
 ";
+
+/// The text of `--help`.
+pub(super) fn help() -> String {
+    super::options::Options::command()
+        .render_long_help()
+        .to_string()
+}
 
 /// The text of `--list`.
 pub(super) fn list() -> String {

@@ -11,7 +11,7 @@ mod registry;
 mod resolve;
 mod values;
 
-pub use args::{Args, Explicit, LaunchArgs};
+pub use args::Args;
 
 use crate::base::Fault;
 use clap::Parser as _;
@@ -27,13 +27,38 @@ pub enum Parsed {
     Text(String),
 }
 
+/// A first word that is not a collective.
+struct Command {
+    name: &'static str,
+    /// Reads the whole command line, the program's name included.
+    parse: fn(&[OsString]) -> Result<Parsed, Fault>,
+}
+
+/// Every such word; a collective's command line is what none of them takes.
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "help",
+        parse: |_| Ok(Parsed::Text(help::help())),
+    },
+    Command {
+        name: "list",
+        parse: |_| Ok(Parsed::Text(help::list())),
+    },
+];
+
 /// Reads a command line, the program's name included.
 ///
 /// # Errors
 /// `Usage`, naming the option and what it accepts.
 pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed, Fault> {
     let argv: Vec<OsString> = argv.into_iter().collect();
-    let options = match options::Options::try_parse_from(&argv) {
+    let word = argv.get(1).and_then(|word| word.to_str());
+    let command = COMMANDS.iter().find(|command| Some(command.name) == word);
+    command.map_or(measure as fn(&[OsString]) -> _, |command| command.parse)(&argv)
+}
+
+fn measure(argv: &[OsString]) -> Result<Parsed, Fault> {
+    let options = match options::Options::try_parse_from(argv) {
         Ok(options) => options,
         Err(error) => return text_or_fault(&error),
     };

@@ -3,7 +3,6 @@
 use super::values::{MANY, label, rendezvous, seconds, seed, size, whole};
 use crate::base::Bytes;
 use clap::{ArgAction, Args, Parser};
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Measures and checks collective communication between GPUs
@@ -14,7 +13,7 @@ use std::time::Duration;
     disable_version_flag = true,
     disable_help_subcommand = true,
     args_override_self = true,
-    max_term_width = 100,
+    term_width = 100,
     override_usage = "ncclbench COLLECTIVE [OPTIONS]",
     after_help = super::help::AFTER
 )]
@@ -110,7 +109,7 @@ pub(super) struct WorldOptions {
     /// Threads of each process
     #[arg(short = 't', long, value_name = "N", default_value = "1", value_parser = whole(1, 4096), allow_negative_numbers = true)]
     pub nthreads: u32,
-    /// Who runs the collective; `--list` names all [default: nccl]
+    /// Who runs the collective; `--list` names all, the default first
     #[arg(long, value_name = "NAME")]
     pub backend: Option<String>,
     /// The NCCL library to load, instead of the one that the loader finds
@@ -132,8 +131,11 @@ pub(super) struct WorldOptions {
     #[arg(long, value_name = "HOST:PORT", value_parser = rendezvous, requires_all = ["rank", "world"])]
     pub rendezvous: Option<String>,
     /// File with a secret that all processes share
-    #[arg(long, value_name = "FILE")]
-    pub secret_file: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", value_parser = label)]
+    pub secret_file: Option<String>,
+    /// The libpmix to load, instead of the one that the loader finds
+    #[arg(long, value_name = "FILE", value_parser = label)]
+    pub pmix_lib: Option<String>,
     /// Take this for the identity of this host
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub host_label: Option<String>,
@@ -146,9 +148,9 @@ pub(super) struct WorldOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results and limits")]
 pub(super) struct ResultOptions {
-    /// Write the run to this file too, as JSON lines
-    #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    /// Write the run to this file too, as JSON lines; an existing file is not overwritten
+    #[arg(long, value_name = "FILE", value_parser = label)]
+    pub output: Option<String>,
     /// 1: end each row of the table with the local time
     #[arg(short = 'S', long = "report_timestamps", alias = "report-timestamps", value_name = "0-1", default_value = "0", value_parser = whole(0, 1), allow_negative_numbers = true)]
     pub report_timestamps: u32,

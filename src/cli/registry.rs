@@ -21,18 +21,6 @@ pub(super) fn launchers() -> impl Iterator<Item = (&'static str, &'static str)> 
     std::iter::empty()
 }
 
-/// A launcher's name, if there is such a launcher.
-pub(super) fn launcher(name: &str) -> Result<String, Fault> {
-    if launchers().any(|(known, _)| known == name) {
-        return Ok(name.to_owned());
-    }
-    Err(unknown(
-        "--launcher",
-        name,
-        launchers().map(|(known, _)| known),
-    ))
-}
-
 fn unknown(option: &str, name: &str, names: impl Iterator<Item = &'static str>) -> Fault {
     let names: Vec<_> = names.collect();
     Fault::usage(format!(

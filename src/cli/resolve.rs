@@ -1,6 +1,6 @@
 //! From options to `Args`: names looked up, combinations checked.
 
-use super::args::{Args, Explicit, LaunchArgs};
+use super::args::Args;
 use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
 use crate::base::sweep::{Step, Sweep};
@@ -8,6 +8,7 @@ use crate::base::{Bytes, DataType, Fault, RedOp};
 use crate::collective;
 use crate::collective::Collective;
 use crate::digest::Average;
+use crate::launcher;
 use crate::plan::PlanSpec;
 use crate::record::Blocking;
 use std::time::Duration;
@@ -19,6 +20,7 @@ pub(super) fn resolve(options: Options, argv: Vec<String>) -> Result<Args, Fault
     let what = collective::by_name(word)
         .map_err(|fault| fault.hint("run `ncclbench --help` for the whole command line"))?;
     let results = options.results;
+    let timeout_init = positive("--timeout-init", results.timeout_init)?;
     Ok(Args {
         plan: plan(what, &options.sizes, &options.loops)?,
         threads: options.world.nthreads,
@@ -28,9 +30,10 @@ pub(super) fn resolve(options: Options, argv: Vec<String>) -> Result<Args, Fault
         backend: registry::backend(options.world.backend.as_deref())?,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
-        launch: launch(options.world)?,
+        host_label: options.world.host_label.clone(),
+        launch: launch(options.world, timeout_init)?,
         output: results.output,
-        timeout_init: positive("--timeout-init", results.timeout_init)?,
+        timeout_init,
         timeout_op: op_limit(results.timeout, results.timeout_op),
         seed: options.loops.seed,
         dry_run: options.dry_run,
@@ -88,31 +91,27 @@ where
     }
 }
 
-fn launch(world: WorldOptions) -> Result<LaunchArgs, Fault> {
-    let explicit = match (world.rank, world.world, world.rendezvous) {
-        (Some(rank), Some(world), Some(rendezvous)) => Some(Explicit {
-            rank: within(rank, world)?,
-            world,
-            rendezvous,
-        }),
-        _ => None,
-    };
-    Ok(LaunchArgs {
-        launcher: world
-            .launcher
-            .as_deref()
-            .map(registry::launcher)
-            .transpose()?,
+/// Which launchers there are is known to the launchers.
+fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish, Fault> {
+    if let (Some(rank), Some(world)) = (world.rank, world.world) {
+        require_below(rank, world)?;
+    }
+    Ok(launcher::Wish {
+        launcher: world.launcher,
         spawn: world.spawn,
-        explicit,
+        rank: world.rank,
+        world: world.world,
+        rendezvous: world.rendezvous,
         secret_file: world.secret_file,
-        host_label: world.host_label,
+        timeout_init,
+        pmix_lib: world.pmix_lib,
+        ranks_per_process: world.nthreads * world.ngpus,
     })
 }
 
-fn within(rank: u32, world: u32) -> Result<u32, Fault> {
+fn require_below(rank: u32, world: u32) -> Result<(), Fault> {
     if rank < world {
-        return Ok(rank);
+        return Ok(());
     }
     Err(Fault::usage(format!(
         "`--rank {rank}` is not below `--world {world}`; ranks count from 0"

@@ -23,12 +23,18 @@ pub struct Timing {
 
 /// How many parts of the buffers the operations of a case rotate over.
 pub(super) fn slots(capacity: Bytes, case: &Case) -> u64 {
-    if case.size.0 == 0 { 1 } else { (capacity.0 / case.size.0).max(1) }
+    if case.size.0 == 0 {
+        1
+    } else {
+        (capacity.0 / case.size.0).max(1)
+    }
 }
 
 /// How many of them one timed loop touches.
 pub(super) fn slots_used(capacity: Bytes, case: &Case) -> u64 {
-    slots(capacity, case).min(u64::from(case.iterations) * u64::from(case.ops_per_batch)).max(1)
+    slots(capacity, case)
+        .min(u64::from(case.iterations) * u64::from(case.ops_per_batch))
+        .max(1)
 }
 
 /// How many polls pass between two looks at whether the run has ended elsewhere.
@@ -51,7 +57,10 @@ impl Engine<'_> {
         }
         let issue = self.clock.now() - start;
         self.drain()?;
-        Ok(Timing { total: self.clock.now() - start, issue })
+        Ok(Timing {
+            total: self.clock.now() - start,
+            issue,
+        })
     }
 
     fn time_each_iteration(&mut self, job: &Job) -> Result<Timing, Fault> {
@@ -62,7 +71,8 @@ impl Engine<'_> {
             sum.issue += self.clock.now() - start;
             self.drain()?;
             sum.total += self.clock.now() - start;
-            self.plane.start_line(self.step("the barrier after an iteration"))?;
+            self.plane
+                .start_line(self.step("the barrier after an iteration"))?;
         }
         Ok(sum)
     }
@@ -76,7 +86,8 @@ impl Engine<'_> {
             return self.after_operation();
         }
         let this = &*self;
-        this.session.group(&mut || (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op)))?;
+        this.session
+            .group(&mut || (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op)))?;
         self.after_operation()
     }
 
@@ -85,11 +96,14 @@ impl Engine<'_> {
         let shift = index % slots(self.capacity, &job.case) * job.case.size.0;
         self.plane.pulse().issued(1);
         if let [lane] = self.lanes.as_slice() {
-            return job.what.launch(self.session.ops(0), &lane.call(&job.case, shift));
+            return job
+                .what
+                .launch(self.session.ops(0), &lane.call(&job.case, shift));
         }
         self.session.group(&mut || {
             self.lanes.iter().enumerate().try_for_each(|(index, lane)| {
-                job.what.launch(self.session.ops(index), &lane.call(&job.case, shift))
+                job.what
+                    .launch(self.session.ops(index), &lane.call(&job.case, shift))
             })
         })
     }
@@ -100,7 +114,8 @@ impl Engine<'_> {
             Blocking::Wait => self.drain(),
             Blocking::WaitAndBarrier => {
                 self.drain()?;
-                self.plane.barrier(self.step("the barrier after an operation"))
+                self.plane
+                    .barrier(self.step("the barrier after an operation"))
             }
         }
     }

@@ -23,13 +23,19 @@ impl Clock for SystemClock {
 
 impl SystemClock {
     /// The date and time, for records.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads a clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads a clock"
+    )]
     pub fn wall(self) -> SystemTime {
         SystemTime::now()
     }
 }
 
-#[expect(clippy::cast_sign_loss, reason = "a monotonic clock does not run before its origin")]
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "a monotonic clock does not run before its origin"
+)]
 fn since_origin(time: Timespec) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec.cast_unsigned() as u32)
 }

@@ -53,7 +53,13 @@ pub(super) fn allocate(
                 .while_doing(|| format!("allocating a buffer of {capacity} on rank {rank}"))
         };
         let (send, recv) = (alloc()?, alloc()?);
-        lanes.push(Lane { rank, gpu, host: seats.host.clone(), send, recv });
+        lanes.push(Lane {
+            rank,
+            gpu,
+            host: seats.host.clone(),
+            send,
+            recv,
+        });
     }
     Ok(lanes)
 }

@@ -91,7 +91,16 @@ impl<'a> Engine<'a> {
         let world = seats.world;
         let lanes = lane::allocate(session, seats, capacity)?;
         let clock = session.clock().unwrap_or(clock);
-        Ok(Self { session, plane, lanes, world, capacity, clock, rules, draws: 0 })
+        Ok(Self {
+            session,
+            plane,
+            lanes,
+            world,
+            capacity,
+            clock,
+            rules,
+            draws: 0,
+        })
     }
 
     /// Runs one job; `None` for a warm-up.
@@ -136,7 +145,10 @@ impl<'a> Engine<'a> {
         let recipe = self.draw(job);
         self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
         let tried = self.enqueue_once(job).and_then(|()| self.drain());
-        match self.plane.agree(self.step("the first operation of a size"), tried) {
+        match self
+            .plane
+            .agree(self.step("the first operation of a size"), tried)
+        {
             Err(fault) if fault.kind == Kind::Unsupported => Ok(Some(fault.message)),
             other => other.map(|()| None),
         }
@@ -152,11 +164,17 @@ impl<'a> Engine<'a> {
         self.enter(case, "gathering");
         let per_op = f64::from(case.iterations) * f64::from(case.ops_per_batch);
         let micros = |spent: Duration| spent.as_secs_f64() * 1e6 / per_op;
-        let told =
-            Told { time_us: micros(timing.total), issue_us: micros(timing.issue), found };
+        let told = Told {
+            time_us: micros(timing.total),
+            issue_us: micros(timing.issue),
+            found,
+        };
         let mut sample = Sample::default();
         let mut all: Option<Mismatches> = None;
-        for bytes in self.plane.all_gather(self.step("a row's times"), &bootstrap::encode(&told)?)? {
+        for bytes in self
+            .plane
+            .all_gather(self.step("a row's times"), &bootstrap::encode(&told)?)?
+        {
             let told: Told = bootstrap::decode(&bytes)?;
             sample.time_us.push(told.time_us);
             sample.issue_us.push(told.issue_us);
@@ -172,7 +190,10 @@ impl<'a> Engine<'a> {
     fn draw(&mut self, job: &Job) -> Recipe {
         self.draws += 1;
         Recipe {
-            seed: self.rules.seed.wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            seed: self
+                .rules
+                .seed
+                .wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
             dtype: job.case.dtype,
             redop: job.case.redop,
             world: self.world,
@@ -180,11 +201,16 @@ impl<'a> Engine<'a> {
     }
 
     fn enter(&self, case: &Case, doing: &str) {
-        self.plane.pulse().enter(format!("{doing} {} {}", case.size, case.placement));
+        self.plane
+            .pulse()
+            .enter(format!("{doing} {} {}", case.size, case.placement));
     }
 
     fn step<'s>(&self, name: &'s str) -> Step<'s> {
-        Step { name, limit: self.rules.control_limit }
+        Step {
+            name,
+            limit: self.rules.control_limit,
+        }
     }
 }
 

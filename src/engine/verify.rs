@@ -64,7 +64,8 @@ impl Engine<'_> {
         for index in 0..self.lanes.len() {
             let lane = &self.lanes[index];
             let expect =
-                job.what.expected(lane.rank, &job.layout, self.world, job.case.root.map(Rank));
+                job.what
+                    .expected(lane.rank, &job.layout, self.world, job.case.root.map(Rank));
             let output = lane.call(&job.case, 0).recv;
             if let Some(mut wrong) = self.session.verify(index, output, recipe, &expect)? {
                 self.sign(index, &mut wrong.first);

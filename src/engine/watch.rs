@@ -49,12 +49,18 @@ impl Watch {
     ) -> Result<Self, Fault> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let mut watched: Vec<_> = planes.iter().map(|plane| Watched::new(plane, &*clock)).collect();
+        let mut watched: Vec<_> = planes
+            .iter()
+            .map(|plane| Watched::new(plane, &*clock))
+            .collect();
         let thread = std::thread::Builder::new()
             .name("watchdog".to_owned())
             .spawn(move || watch(&mut watched, limit, &*clock, &stopped, &on_timeout))
             .map_err(|error| Fault::new(Kind::Call, format!("starting a thread: {error}")))?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
     }
 }
 
@@ -72,7 +78,11 @@ impl Drop for Watch {
 
 impl Watched {
     fn new(plane: &Arc<dyn Bootstrap>, clock: &dyn Clock) -> Self {
-        Self { plane: Arc::clone(plane), last: plane.pulse().read(), since: clock.now() }
+        Self {
+            plane: Arc::clone(plane),
+            last: plane.pulse().read(),
+            since: clock.now(),
+        }
     }
 
     /// How long its operation in flight has made no progress, if it has been too long.

@@ -66,3 +66,10 @@ pub struct Row {
     /// When it was finished, RFC 3339 in UTC.
     pub at: String,
 }
+
+impl Row {
+    /// Whether its check found any wrong element.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self.outcome, Outcome::Measured { wrong: Some(wrong), .. } if wrong > 0)
+    }
+}
