@@ -1,0 +1,68 @@
+//! What a command line asks for, as plain data: every value read and in range.
+
+use crate::backend::Backend;
+use crate::digest::Average;
+use crate::plan::PlanSpec;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `ncclbench COLLECTIVE …`, read and checked.
+#[derive(Debug, Clone)]
+pub struct Args {
+    /// What to measure.
+    pub plan: PlanSpec,
+    /// Engine threads of each process (`-t`).
+    pub threads: u32,
+    /// GPUs of each thread (`-g`).
+    pub gpus: u32,
+    /// How the headline time combines threads (`-a`).
+    pub average: Average,
+    /// Whether the table's rows end in the local time (`-S`).
+    pub timestamps: bool,
+    /// Who runs it.
+    pub backend: &'static dyn Backend,
+    /// How the processes were started and how they meet.
+    pub launch: LaunchArgs,
+    /// Two ranks on one GPU are allowed.
+    pub allow_shared_gpu: bool,
+    /// The NCCL library to load.
+    pub nccl_lib: Option<String>,
+    /// Where the run's file goes.
+    pub output: Option<PathBuf>,
+    /// How long starting up may take, step by step.
+    pub timeout_init: Duration,
+    /// How long an operation may go without progress; none is for ever.
+    pub timeout_op: Option<Duration>,
+    /// Seed of the data and of what is simulated.
+    pub seed: u64,
+    /// Print the plan and end.
+    pub dry_run: bool,
+    /// The command line, as given.
+    pub argv: Vec<String>,
+}
+
+/// How the processes of a run find each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LaunchArgs {
+    /// The launcher to use; none is to find out.
+    pub launcher: Option<String>,
+    /// Start this many processes on this host.
+    pub spawn: Option<u32>,
+    /// This process's place, spelled out.
+    pub explicit: Option<Explicit>,
+    /// File that holds the secret that all processes share.
+    pub secret_file: Option<PathBuf>,
+    /// What to call this host instead of what it is.
+    pub host_label: Option<String>,
+}
+
+/// A process's place, as `--rank --world --rendezvous` give it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explicit {
+    /// Index of this process.
+    pub rank: u32,
+    /// Number of processes.
+    pub world: u32,
+    /// `HOST:PORT` where process 0 listens.
+    pub rendezvous: String,
+}
