@@ -51,11 +51,11 @@ install_components() {
 
 # The system's Python refuses foreign packages, so pip gets an environment of its own.
 install_wheels() {
-  cmp -s kernels/wheels.txt "$wheels/done" && return
+  cmp -s tests/wheels.txt "$wheels/done" && return
   rm -rf "$wheels"
-  [ -x target/venv/bin/pip ] || python3 -m venv target/venv
-  target/venv/bin/pip install -q --no-deps --target "$wheels" -r kernels/wheels.txt
-  cp kernels/wheels.txt "$wheels/done"
+  target/venv/bin/python -m pip --version >/dev/null 2>&1 || python3 -m venv --clear target/venv
+  target/venv/bin/python -m pip install -q --no-deps --target "$wheels" -r tests/wheels.txt
+  cp tests/wheels.txt "$wheels/done"
 }
 
 # Runs cargo test with the arguments, and fails where nothing ran.
