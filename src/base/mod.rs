@@ -2,10 +2,12 @@
 //!
 //! No I/O, no clock, no environment and no foreign code; everything here can be tested with values.
 
+pub mod arith;
 pub mod clock;
 pub mod datatype;
 pub mod env;
 pub mod fault;
+pub mod float8;
 pub mod pattern;
 pub mod rank;
 pub mod redop;
