@@ -27,7 +27,7 @@ pub struct Format {
 /// One run being written, from its first line to its last.
 ///
 /// What is complete after a call has been written and flushed before it returns.
-pub trait Report: Debug {
+pub trait Report: Debug + Send {
     /// Opens it.
     ///
     /// # Errors
