@@ -15,7 +15,7 @@ mod rules;
 #[path = "tidy/source.rs"]
 mod source;
 
-use ncclbench::{backend, base, collective};
+use ncclbench::{backend, base, collective, report};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -191,10 +191,11 @@ fn every_room_has_a_floor_and_every_floor_its_room_in_the_documents() {
 #[test]
 fn every_entry_of_a_registry_has_its_line_in_the_documents() {
     let document = read("docs/ARCHITECTURE.md");
-    let collectives = collective::ALL.iter().map(|entry| entry.name());
-    let backends = backend::ALL.iter().map(|entry| entry.name());
-    let missing = collectives
-        .chain(backends)
+    let mut names: Vec<&str> = collective::ALL.iter().map(|entry| entry.name()).collect();
+    names.extend(backend::ALL.iter().map(|entry| entry.name()));
+    names.extend(report::ALL.iter().map(|entry| entry.name));
+    let missing = names
+        .iter()
         .filter(|name| rules::row_of(&document, name).is_none());
     refuse(
         missing

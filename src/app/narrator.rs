@@ -64,8 +64,7 @@ impl<'a> Narrator<'a> {
 
     /// Keeps how long a step of initialisation took.
     pub(super) fn took(&mut self, step: &str, time: Duration) {
-        self.init_ms
-            .insert(step.to_owned(), time.as_secs_f64() * 1e3);
+        self.init_ms.insert(step.to_owned(), time.as_secs_f64() * 1e3);
     }
 
     /// Writes the header; says on stderr what a person must know before the first row.
@@ -97,8 +96,7 @@ impl<'a> Narrator<'a> {
 
     /// Writes the footer of a run that a fault ended.
     pub(super) fn cut_short(&mut self, fault: &Fault, exit_code: u8) {
-        self.output
-            .cut_short(&footer(&self.figures, exit_code, Some(fault.to_string())));
+        self.output.cut_short(&footer(&self.figures, exit_code, Some(fault.to_string())));
     }
 
     fn header(&self, spec: &PlanSpec, clamped_to_bytes: Option<u64>) -> Header {
@@ -151,8 +149,5 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<String>) -> Footer {
 }
 
 fn now() -> Duration {
-    SystemClock
-        .wall()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
+    SystemClock.wall().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

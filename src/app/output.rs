@@ -17,7 +17,7 @@ use std::path::Path;
 struct Sink {
     name: String,
     report: Box<dyn Report>,
-    out: Box<dyn Write>,
+    out: Box<dyn Write + Send>,
 }
 
 /// All places that a run is written to.
@@ -107,11 +107,7 @@ fn remark(row: &Row) -> Option<String> {
     );
     match &row.outcome {
         Outcome::Waived { reason } => Some(format!("note: waived {what}: {reason}")),
-        Outcome::Measured {
-            wrong: Some(wrong),
-            bad,
-            ..
-        } if *wrong > 0 => {
+        Outcome::Measured { wrong: Some(wrong), bad, .. } if *wrong > 0 => {
             let mut text = format!("wrong: {what}: {wrong} elements differ");
             for element in bad.iter().take(4) {
                 text.push_str("\n  ");
@@ -124,9 +120,7 @@ fn remark(row: &Row) -> Option<String> {
 }
 
 fn describe(bad: &crate::record::BadElement) -> String {
-    let gpu = bad
-        .gpu
-        .map_or_else(String::new, |gpu| format!(", gpu {gpu}"));
+    let gpu = bad.gpu.map_or_else(String::new, |gpu| format!(", gpu {gpu}"));
     format!(
         "rank {} ({}{gpu}), element {}: got bits {:#x}, expected {:#x}: {}",
         bad.rank, bad.host, bad.index, bad.got_bits, bad.expected_bits, bad.class

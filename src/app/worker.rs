@@ -19,7 +19,6 @@ use crate::bootstrap::Step;
 use crate::digest::Average;
 use crate::digest::Figures;
 use crate::engine::Engine;
-use crate::engine::Measured;
 use crate::engine::Rules;
 use crate::engine::Seats;
 use crate::plan;
@@ -44,7 +43,6 @@ pub(super) struct Common<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
-    pub(super) wrong: bool,
 }
 
 /// The size limit that memory sets, as all threads agreed on it.
@@ -54,7 +52,7 @@ pub(super) struct Limit(pub(super) Option<Bytes>);
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
     pub(super) fn exit_code(&self) -> u8 {
-        if self.wrong {
+        if self.figures.wrong_measurements > 0 {
             5
         } else if self.figures.measured == 0 {
             3
@@ -97,11 +95,7 @@ fn open(
     plane: &dyn Bootstrap,
 ) -> Result<Box<dyn Session>, Fault> {
     let opened = common.backend.open(seat, plane).while_doing(|| {
-        format!(
-            "opening a communicator of {} ranks on backend `{}`",
-            seat.world,
-            common.backend.name()
-        )
+        format!("opening a communicator of {} ranks on backend `{}`", seat.world, common.backend.name())
     });
     let (session, outcome) = split(opened.map_err(|fault| fault.at(place(seat))));
     plane.agree(step("the communicator", common.init_limit), outcome)?;
@@ -137,10 +131,7 @@ fn memory_limit(
         }
     }
     plane.agree(step("the free memory", common.init_limit), outcome)?;
-    let said = plane.all_gather(
-        step("the memory limit", common.init_limit),
-        &bootstrap::encode(&mine)?,
-    )?;
+    let said = plane.all_gather(step("the memory limit", common.init_limit), &bootstrap::encode(&mine)?)?;
     let mut least = None;
     for bytes in said {
         let theirs: Option<u64> = bootstrap::decode(&bytes)?;
@@ -170,10 +161,7 @@ fn clamp(spec: &PlanSpec, limit: Limit) -> Result<PlanSpec, Fault> {
 /// Compares digests before the first launch: ranks that would do different things stop here.
 fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) -> Result<(), Fault> {
     let mine = plan::digest(spec, common.fleet.world());
-    let all = plane.all_gather(
-        step("the plan's digest", common.init_limit),
-        mine.as_bytes(),
-    )?;
+    let all = plane.all_gather(step("the plan's digest", common.init_limit), mine.as_bytes())?;
     let differs = all.iter().position(|theirs| theirs != &all[0]);
     let Some(other) = differs else { return Ok(()) };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -185,9 +173,7 @@ fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) ->
             text(&all[other])
         ),
     )
-    .hint(
-        "start all processes with the same options; compare `ncclbench … --dry-run` on both hosts",
-    ))
+    .hint("start all processes with the same options; compare `ncclbench … --dry-run` on both hosts"))
 }
 
 fn engine<'s>(
@@ -208,14 +194,7 @@ fn engine<'s>(
         host: seat.host.clone(),
     };
     let clock = Arc::clone(&common.clock);
-    let made = Engine::new(
-        session,
-        plane,
-        clock,
-        seats,
-        plan::max_bytes(spec),
-        common.rules,
-    );
+    let made = Engine::new(session, plane, clock, seats, plan::max_bytes(spec), common.rules);
     let (engine, outcome) = split(made.map_err(|fault| fault.at(place(seat))));
     plane.agree(step("the buffers", common.init_limit), outcome)?;
     engine.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not allocate its buffers"))
@@ -229,19 +208,12 @@ fn sweep(
     mut narrator: Option<&mut Narrator<'_>>,
 ) -> Result<Tally, Fault> {
     let mut tally = Tally::default();
-    let cycles = if spec.cycles == 0 {
-        u32::MAX
-    } else {
-        spec.cycles
-    };
+    let cycles = if spec.cycles == 0 { u32::MAX } else { spec.cycles };
     for cycle in 0..cycles {
         for job in plan::jobs(spec, common.fleet.world(), cycle)? {
-            let Some(measured) = engine.run(&job)? else {
-                continue;
-            };
+            let Some(measured) = engine.run(&job)? else { continue };
             let row = super::narrator::row(job.case, measured, common.average);
             tally.figures.add(&row);
-            tally.wrong |= row.is_wrong();
             if let Some(narrator) = narrator.as_deref_mut() {
                 narrator.row(&row)?;
             }
@@ -278,13 +250,7 @@ mod tests {
     #[test]
     fn a_run_that_measured_nothing_is_no_success_and_wrong_data_outweighs_it() {
         assert_eq!(Tally::default().exit_code(), 3);
-        assert_eq!(
-            Tally {
-                wrong: true,
-                ..Tally::default()
-            }
-            .exit_code(),
-            5
-        );
+        let figures = Figures { wrong_measurements: 1, ..Figures::default() };
+        assert_eq!(Tally { figures }.exit_code(), 5);
     }
 }

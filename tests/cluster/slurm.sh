@@ -11,8 +11,9 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # Short, because a Unix socket's path is; below /tmp, because munged wants every folder on the way
 # open to all; named after the checkout, so that two checkouts may have a cluster each.
-id=$(cksum <<<"$here" | cut -d' ' -f1)
-state=${CLUSTER_STATE:-/tmp/ncclbench-$id}
+number() { cksum <<<"$1" | cut -d' ' -f1; }
+state=${CLUSTER_STATE:-/tmp/ncclbench-$(number "$here")}
+id=$(number "$state")
 nodes=(node1 node2)
 subnet=10.$((64 + id % 64)).$((id / 64 % 256))
 bridge=nb$((id % 100000))

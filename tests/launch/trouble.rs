@@ -101,7 +101,12 @@ fn a_rank_that_hangs_ends_the_run_is_named_and_costs_no_row_that_was_measured() 
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("run.jsonl");
     let deadline = DEADLINE.to_string();
-    let args = ["--timeout", &deadline, "--output", output.to_str().unwrap()];
+    let args = [
+        "--timeout-op",
+        &deadline,
+        "--output",
+        output.to_str().unwrap(),
+    ];
     let (mut running, pids) = under_way(three(&args));
     signal(pids[2], Signal::STOP);
     let hung = running.remove(2);

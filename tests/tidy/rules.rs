@@ -19,7 +19,7 @@ pub(crate) const FLOORS: &[(&str, u32)] = &[
     ("engine", 4),
     ("cli", 5),
     ("app", 6),
-    ("main", 7),
+    ("main", 6),
 ];
 
 pub(crate) const MOST_LINES: usize = 400;
