@@ -12,7 +12,7 @@ use crate::plan;
 /// # Errors
 /// `Usage` if the plan is refused.
 pub(super) fn text(args: &Args) -> Result<String, Fault> {
-    let processes = args.launch.spawn.or(args.launch.explicit.as_ref().map(|place| place.world));
+    let processes = args.launch.spawn.or(args.launch.world);
     let world = World(processes.unwrap_or(1) * args.threads * args.gpus);
     let jobs = plan::jobs(&args.plan, world, 0)?;
     let digest = plan::digest(&args.plan, world);

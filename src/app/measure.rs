@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
 }
 
 fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> u8 {
-    match launcher::spawn(&wish(args), &args.argv[1..], clock) {
+    match launcher::spawn(&args.launch, &args.argv[1..], clock) {
         Ok(spawned) => {
             for note in spawned.notes {
                 say(&format!("note: {note}"));
@@ -71,25 +71,9 @@ fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> u8 {
 }
 
 fn join(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<(Here, Joined), Fault> {
-    let here = probe::here(args.launch.host_label.as_deref())?;
-    let joined = launcher::join(&wish(args), env, &here, clock)?;
+    let here = probe::here(args.host_label.as_deref())?;
+    let joined = launcher::join(&args.launch, env, &here, clock)?;
     Ok((here, joined))
-}
-
-fn wish(args: &Args) -> launcher::Wish {
-    let text = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
-    let explicit = args.launch.explicit.as_ref();
-    launcher::Wish {
-        launcher: args.launch.launcher.clone(),
-        spawn: args.launch.spawn,
-        rank: explicit.map(|place| place.rank),
-        world: explicit.map(|place| place.world),
-        rendezvous: explicit.map(|place| place.rendezvous.clone()),
-        secret_file: args.launch.secret_file.as_ref().map(text),
-        timeout_init: args.timeout_init,
-        pmix_lib: None,
-        ranks_per_process: args.threads * args.gpus,
-    }
 }
 
 impl Process<'_> {

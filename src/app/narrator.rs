@@ -20,7 +20,6 @@ use crate::record::Footer;
 use crate::record::Header;
 use crate::record::Row;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 use std::time::UNIX_EPOCH;
 
@@ -52,7 +51,7 @@ impl<'a> Narrator<'a> {
     ///
     /// # Errors
     /// `Output` if the file cannot be created.
-    pub(super) fn new(facts: Facts<'a>, file: Option<&Path>) -> Result<Self, Fault> {
+    pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
         Ok(Self {
             facts,
             output: Output::open(file)?,

@@ -11,7 +11,6 @@ use crate::report::Report;
 use std::fs::File;
 use std::io;
 use std::io::Write;
-use std::path::Path;
 
 /// One place that is written to.
 struct Sink {
@@ -30,7 +29,7 @@ impl Output {
     ///
     /// # Errors
     /// `Output` if the file cannot be created; an existing one is not overwritten.
-    pub(super) fn open(file: Option<&Path>) -> Result<Self, Fault> {
+    pub(super) fn open(file: Option<&str>) -> Result<Self, Fault> {
         let mut sinks = vec![Sink {
             name: "stdout".to_owned(),
             report: report::table(),
@@ -38,7 +37,7 @@ impl Output {
         }];
         if let Some(path) = file {
             sinks.push(Sink {
-                name: format!("`{}`", path.display()),
+                name: format!("`{}`", path),
                 report: report::jsonl(),
                 out: Box::new(create(path)?),
             });
@@ -85,10 +84,10 @@ impl Output {
     }
 }
 
-fn create(path: &Path) -> Result<File, Fault> {
+fn create(path: &str) -> Result<File, Fault> {
     File::create_new(path).map_err(|error| {
         let fault = Fault::new(Kind::Output, error.to_string())
-            .while_doing(format!("creating `{}`", path.display()));
+            .while_doing(format!("creating `{}`", path));
         if error.kind() == io::ErrorKind::AlreadyExists {
             fault.hint("results are never overwritten; remove the file or give another name")
         } else {
@@ -136,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.jsonl");
         std::fs::write(&path, "kept").unwrap();
-        let fault = Output::open(Some(&path)).err().unwrap();
+        let fault = Output::open(path.to_str()).err().unwrap();
         assert_eq!(fault.kind, Kind::Output);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");
     }
