@@ -341,11 +341,11 @@ mod tests {
         let case = &jobs[2 * 17].case;
         assert_eq!(
             (case.requested, case.size),
-            (Bytes(1 << 20), Bytes(1_048_512))
+            (Bytes(1 << 20), Bytes(1_048_560))
         );
         assert_eq!(
             (case.count, case.send_count, case.recv_count),
-            (87_376, 262_128, 262_128)
+            (87_380, 262_140, 262_140)
         );
         assert_eq!((case.in_place, case.checkable), (InPlace::Same, false));
         assert!((case.bus_factor - 2.0 / 3.0).abs() < 1e-12);
