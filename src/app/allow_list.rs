@@ -57,6 +57,9 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        assert_eq!(of(&env).into_keys().collect::<Vec<_>>(), ["FI_PROVIDER", "NCCL_NET"]);
+        assert_eq!(
+            of(&env).into_keys().collect::<Vec<_>>(),
+            ["FI_PROVIDER", "NCCL_NET"]
+        );
     }
 }

@@ -16,5 +16,8 @@ pub(super) fn text(args: &Args) -> Result<String, Fault> {
     let world = World(processes.unwrap_or(1) * args.threads * args.gpus);
     let jobs = plan::jobs(&args.plan, world, 0)?;
     let digest = plan::digest(&args.plan, world);
-    Ok(format!("# plan {digest} for {world} ranks\n{}", plan::listing(&jobs)))
+    Ok(format!(
+        "# plan {digest} for {world} ranks\n{}",
+        plan::listing(&jobs)
+    ))
 }

@@ -12,7 +12,7 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// What all threads of a process share about its end.
 #[derive(Debug, Clone, Default)]
-pub struct Exit(Arc<Shared>);
+pub(super) struct Exit(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -22,13 +22,13 @@ struct Shared {
 
 impl Exit {
     /// Registers what ends a session's waits.
-    pub fn add(&self, aborter: Arc<dyn Abort>) {
+    pub(super) fn add(&self, aborter: Arc<dyn Abort>) {
         lock(&self.0.aborters).push(aborter);
     }
 
     /// The run is over: prints why where this process is the one to say it, aborts the sessions, and
     /// leaves hard if that does not bring the threads back. Only the first call counts.
-    pub fn begin(&self, ending: &Ending) {
+    pub(super) fn begin(&self, ending: &Ending) {
         {
             let mut first = lock(&self.0.ending);
             if first.is_some() {
@@ -41,11 +41,6 @@ impl Exit {
         }
         self.leave_hard_after_grace(ending.exit_code);
         self.abort_sessions();
-    }
-
-    /// The exit code of the ending, if the run is over.
-    pub fn code(&self) -> Option<u8> {
-        lock(&self.0.ending).as_ref().map(|ending| ending.exit_code)
     }
 
     /// Each on a thread of its own, because an abort may hang as well.

@@ -17,57 +17,57 @@ use std::collections::BTreeMap;
 
 /// Threads for each process and ranks for each thread (`-t`, `-g`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub(super) struct Shape {
     /// Threads for each process.
-    pub threads: u32,
+    pub(super) threads: u32,
     /// Ranks for each thread.
-    pub gpus: u32,
+    pub(super) gpus: u32,
 }
 
 /// What one process says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Card {
+pub(super) struct Card {
     /// This program's version.
-    pub version: String,
+    pub(super) version: String,
     /// Its host, up to the first dot.
-    pub host: String,
+    pub(super) host: String,
     /// What tells hosts apart.
-    pub host_identity: String,
+    pub(super) host_identity: String,
     /// Its process id.
-    pub pid: u32,
+    pub(super) pid: u32,
     /// Its backend.
-    pub backend: String,
+    pub(super) backend: String,
     /// Its threads and ranks.
-    pub shape: Shape,
+    pub(super) shape: Shape,
     /// The devices it sees.
-    pub devices: Vec<DeviceRecord>,
+    pub(super) devices: Vec<DeviceRecord>,
     /// The libraries it loaded.
-    pub libraries: Vec<LibraryRecord>,
+    pub(super) libraries: Vec<LibraryRecord>,
     /// The variable that picks the first device (`NCCL_TESTS_DEVICE`), where it is set.
-    pub first_device: Option<u32>,
+    pub(super) first_device: Option<u32>,
 }
 
 /// Every rank's place, the same on every process.
 #[derive(Debug, Clone)]
-pub struct Fleet {
+pub(super) struct Fleet {
     /// Seats by rank.
-    pub seats: Vec<SeatRecord>,
+    pub(super) seats: Vec<SeatRecord>,
     /// What every process said, by process.
-    pub cards: Vec<Card>,
+    pub(super) cards: Vec<Card>,
     /// What a reader must know: shared GPUs, libraries that differ.
-    pub notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 impl Shape {
     /// Ranks for each process.
-    pub fn ranks(self) -> u32 {
+    pub(super) fn ranks(self) -> u32 {
         self.threads * self.gpus
     }
 }
 
 impl Card {
     /// This process's card.
-    pub fn new(identity: (String, String), backend: &str, shape: Shape, found: &Equipment) -> Self {
+    pub(super) fn new(identity: (String, String), backend: &str, shape: Shape, found: &Equipment) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host: identity.0,
@@ -88,7 +88,7 @@ impl Fleet {
     /// # Errors
     /// `Disagree` if processes differ in version, backend or shape; `Launch` if two ranks would
     /// share a GPU without `--allow-shared-gpu`, or a host has no device at all.
-    pub fn seat(cards: Vec<Card>, allow_shared_gpu: bool) -> Result<Self, Fault> {
+    pub(super) fn seat(cards: Vec<Card>, allow_shared_gpu: bool) -> Result<Self, Fault> {
         agree(&cards)?;
         let mut seats = Vec::new();
         let mut local_processes: BTreeMap<&str, u32> = BTreeMap::new();
@@ -97,23 +97,36 @@ impl Fleet {
             for index in 0..card.shape.ranks() {
                 let rank = process * card.shape.ranks() + index;
                 let device = card.device(*local * card.shape.ranks() + index)?;
-                seats.push(SeatRecord { rank, process, pid: card.pid, host: card.host.clone(), device });
+                seats.push(SeatRecord {
+                    rank,
+                    process,
+                    pid: card.pid,
+                    host: card.host.clone(),
+                    device,
+                });
             }
             *local += 1;
         }
         let mut notes = library_notes(&cards);
         notes.extend(shared_gpus(&seats, allow_shared_gpu)?);
-        Ok(Self { seats, cards, notes })
+        Ok(Self {
+            seats,
+            cards,
+            notes,
+        })
     }
 
     /// Number of ranks.
-    #[expect(clippy::cast_possible_truncation, reason = "ranks are numbered by u32 throughout")]
-    pub fn world(&self) -> World {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "ranks are numbered by u32 throughout"
+    )]
+    pub(super) fn world(&self) -> World {
         World(self.seats.len() as u32)
     }
 
     /// Number of hosts.
-    pub fn hosts(&self) -> usize {
+    pub(super) fn hosts(&self) -> usize {
         let mut names: Vec<_> = self.cards.iter().map(|card| &card.host_identity).collect();
         names.sort_unstable();
         names.dedup();
@@ -121,12 +134,14 @@ impl Fleet {
     }
 
     /// How many ranks sit on the device of `rank`.
-    pub fn sharers(&self, rank: Rank) -> u64 {
+    pub(super) fn sharers(&self, rank: Rank) -> u64 {
         let mine = &self.seats[rank.0 as usize].device;
         match &mine.uuid {
-            Some(uuid) => {
-                self.seats.iter().filter(|seat| seat.device.uuid.as_ref() == Some(uuid)).count() as u64
-            }
+            Some(uuid) => self
+                .seats
+                .iter()
+                .filter(|seat| seat.device.uuid.as_ref() == Some(uuid))
+                .count() as u64,
             None => 1,
         }
     }
@@ -139,10 +154,16 @@ impl Card {
     /// where several are visible, ranks take them in order. A CPU plays as many as are asked for.
     fn device(&self, local: u32) -> Result<DeviceRecord, Fault> {
         let first = self.devices.first().ok_or_else(|| {
-            Fault::new(Kind::Launch, format!("no device is visible on {}", self.host))
+            Fault::new(
+                Kind::Launch,
+                format!("no device is visible on {}", self.host),
+            )
         })?;
         if first.uuid.is_none() {
-            return Ok(DeviceRecord { ordinal: local, ..first.clone() });
+            return Ok(DeviceRecord {
+                ordinal: local,
+                ..first.clone()
+            });
         }
         let index = (self.first_device.unwrap_or(0) + local) as usize % self.devices.len();
         Ok(self.devices[index].clone())
@@ -155,8 +176,16 @@ fn agree(cards: &[Card]) -> Result<(), Fault> {
         let pairs = [
             ("version", first.version.clone(), card.version.clone()),
             ("backend", first.backend.clone(), card.backend.clone()),
-            ("`-t`", first.shape.threads.to_string(), card.shape.threads.to_string()),
-            ("`-g`", first.shape.gpus.to_string(), card.shape.gpus.to_string()),
+            (
+                "`-t`",
+                first.shape.threads.to_string(),
+                card.shape.threads.to_string(),
+            ),
+            (
+                "`-g`",
+                first.shape.gpus.to_string(),
+                card.shape.gpus.to_string(),
+            ),
         ];
         for (what, theirs, mine) in pairs {
             if theirs != mine {
@@ -199,18 +228,32 @@ fn shared_gpus(seats: &[SeatRecord], allowed: bool) -> Result<Option<String>, Fa
             users.entry(uuid).or_default().push(seat);
         }
     }
-    let Some(shared) = users.values().find(|seats| seats.len() > 1) else { return Ok(None) };
+    let Some(shared) = users.values().find(|seats| seats.len() > 1) else {
+        return Ok(None);
+    };
     if allowed {
         let most = users.values().map(Vec::len).max().unwrap_or(1);
-        return Ok(Some(format!("up to {most} ranks share a GPU: times say nothing about separate GPUs")));
+        return Ok(Some(format!(
+            "up to {most} ranks share a GPU: times say nothing about separate GPUs"
+        )));
     }
     let (a, b) = (shared[0], shared[1]);
     Err(Fault::new(
         Kind::Launch,
-        format!("ranks {} and {} would share one GPU ({})", a.rank, b.rank, a.device.name),
+        format!(
+            "ranks {} and {} would share one GPU ({})",
+            a.rank, b.rank, a.device.name
+        ),
     )
-    .at(Place { rank: b.rank, host: b.host.clone(), gpu: Some(b.device.ordinal) })
-    .detail(format!("both see {} as a visible device", a.device.uuid.as_deref().unwrap_or("it")))
+    .at(Place {
+        rank: b.rank,
+        host: b.host.clone(),
+        gpu: Some(b.device.ordinal),
+    })
+    .detail(format!(
+        "both see {} as a visible device",
+        a.device.uuid.as_deref().unwrap_or("it")
+    ))
     .hint("start no more ranks on a host than it has GPUs")
     .hint("to share a GPU on purpose, give `--allow-shared-gpu`"))
 }
@@ -233,7 +276,10 @@ mod tests {
             host_identity: host.to_owned(),
             pid: 1,
             backend: "nccl".to_owned(),
-            shape: Shape { threads: 1, gpus: 1 },
+            shape: Shape {
+                threads: 1,
+                gpus: 1,
+            },
             devices: uuids.iter().enumerate().map(device).collect(),
             libraries: Vec::new(),
             first_device: None,
@@ -245,7 +291,11 @@ mod tests {
         let two = ["a", "b"];
         let cards = vec![card("n1", &two), card("n1", &two), card("n2", &["c", "d"])];
         let fleet = Fleet::seat(cards, false).unwrap();
-        let taken: Vec<_> = fleet.seats.iter().map(|seat| seat.device.uuid.clone().unwrap()).collect();
+        let taken: Vec<_> = fleet
+            .seats
+            .iter()
+            .map(|seat| seat.device.uuid.clone().unwrap())
+            .collect();
         assert_eq!(taken, ["a", "b", "c"]);
         assert_eq!((fleet.world(), fleet.hosts()), (World(3), 2));
     }
@@ -270,9 +320,19 @@ mod tests {
     #[test]
     fn a_cpu_plays_as_many_devices_as_there_are_ranks() {
         let mut one = card("n1", &[""]);
-        one.shape = Shape { threads: 1, gpus: 3 };
+        one.shape = Shape {
+            threads: 1,
+            gpus: 3,
+        };
         let fleet = Fleet::seat(vec![one], false).unwrap();
-        assert_eq!(fleet.seats.iter().map(|seat| seat.device.ordinal).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(
+            fleet
+                .seats
+                .iter()
+                .map(|seat| seat.device.ordinal)
+                .collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
     }
 
     #[test]

@@ -41,6 +41,8 @@ struct Process<'a> {
     joined: &'a Joined,
     exit: Exit,
     clock: Arc<dyn Clock>,
+    /// How long it took to meet the others.
+    met: Duration,
 }
 
 /// Measures; gives the exit code that all processes agreed on.
@@ -49,10 +51,21 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     if args.launch.spawn.is_some() {
         return spawn(args, &clock);
     }
+    let started = clock.now();
     match join(args, env, &clock) {
         Ok((here, joined)) => {
             let exit = Exit::default();
-            Process { args, env, here, joined: &joined, exit, clock }.run()
+            let met = clock.now().saturating_sub(started);
+            Process {
+                args,
+                env,
+                here,
+                joined: &joined,
+                exit,
+                clock,
+                met,
+            }
+            .run()
         }
         Err(fault) => super::refuse(&fault),
     }
@@ -92,7 +105,9 @@ impl Process<'_> {
     /// When the run is ended elsewhere, this process must not go on waiting inside a library.
     fn end_with_the_others(&self) {
         let exit = self.exit.clone();
-        self.joined.plane.on_end(Box::new(move |ending| exit.begin(ending)));
+        self.joined
+            .plane
+            .on_end(Box::new(move |ending| exit.begin(ending)));
     }
 
     fn fail(&self, fault: Fault, narrator: Option<Narrator<'_>>) -> u8 {
@@ -102,7 +117,9 @@ impl Process<'_> {
             narrator.cut_short(&ending.fault, ending.exit_code);
         }
         if ending.report.is_some() {
-            self.joined.meeting.abort(ending.exit_code, &ending.fault.message);
+            self.joined
+                .meeting
+                .abort(ending.exit_code, &ending.fault.message);
         }
         ending.exit_code
     }
@@ -111,12 +128,15 @@ impl Process<'_> {
     where
         Self: 's,
     {
+        let started = self.clock.now();
         let found = self.probe()?;
+        let probed = self.clock.now().saturating_sub(started);
         let fleet = Fleet::seat(self.cards(&found)?, self.args.allow_shared_gpu)?;
         let seed = self.seed()?;
-        let narrator_fleet = fleet.clone();
         if self.joined.plane.member() == 0 {
-            *narrator = Some(self.narrator(narrator_fleet, &found)?);
+            let narrator = narrator.insert(self.narrator(fleet.clone(), &found)?);
+            narrator.took("bootstrap", self.met);
+            narrator.took("libraries", probed);
         }
         self.run_threads(&self.common(&fleet, seed), narrator.as_mut())
     }
@@ -128,7 +148,8 @@ impl Process<'_> {
             Ok(found) => (Some(found), Ok(())),
             Err(fault) => (None, Err(fault)),
         };
-        self.plane().agree(self.step("what the backend finds"), outcome)?;
+        self.plane()
+            .agree(self.step("what the backend finds"), outcome)?;
         found.ok_or_else(|| Fault::new(Kind::Peer, "another process found no backend"))
     }
 
@@ -136,19 +157,26 @@ impl Process<'_> {
         let mut card = Card::new(
             (self.here.host.clone(), self.here.identity.clone()),
             self.args.backend.name(),
-            Shape { threads: self.args.threads, gpus: self.args.gpus },
+            Shape {
+                threads: self.args.threads,
+                gpus: self.args.gpus,
+            },
             found,
         );
         card.first_device = first_device(self.env)?;
         let mine = bootstrap::encode(&card)?;
-        let all = self.plane().all_gather(self.step("who takes part"), &mine)?;
+        let all = self
+            .plane()
+            .all_gather(self.step("who takes part"), &mine)?;
         all.iter().map(|bytes| bootstrap::decode(bytes)).collect()
     }
 
     /// The first process's seed, so that all ranks make the same data; a fresh one unless it is given.
     fn seed(&self) -> Result<u64, Fault> {
         let mine = self.args.seed;
-        let said = self.plane().broadcast(self.step("the seed"), &bootstrap::encode(&mine)?)?;
+        let said = self
+            .plane()
+            .broadcast(self.step("the seed"), &bootstrap::encode(&mine)?)?;
         bootstrap::decode(&said)
     }
 
@@ -199,7 +227,11 @@ impl Process<'_> {
         common: &Common<'_>,
         narrator: Option<&mut Narrator<'_>>,
     ) -> Result<Tally, Fault> {
-        let lanes = if self.args.backend.lanes_share_a_thread() { self.args.gpus } else { 1 };
+        let lanes = if self.args.backend.lanes_share_a_thread() {
+            self.args.gpus
+        } else {
+            1
+        };
         let threads = self.args.threads * self.args.gpus / lanes;
         let planes: Vec<Arc<dyn Bootstrap>> =
             ThreadPlane::join(self.plane(), threads as usize, Arc::clone(&self.clock))
@@ -218,9 +250,15 @@ impl Process<'_> {
                 })
                 .collect();
             let outcomes: Vec<_> = running.into_iter().map(join_thread).collect();
-            outcomes.into_iter().reduce(|first, next| first.and_then(|_| next)).unwrap_or_else(
-                || Err(Fault::new(Kind::Usage, "a process needs at least one thread")),
-            )
+            outcomes
+                .into_iter()
+                .reduce(|first, next| first.and_then(|_| next))
+                .unwrap_or_else(|| {
+                    Err(Fault::new(
+                        Kind::Usage,
+                        "a process needs at least one thread",
+                    ))
+                })
         })
     }
 
@@ -238,13 +276,18 @@ impl Process<'_> {
             (done, _) => done,
         };
         done.inspect_err(|fault| {
-            let ending = self.joined.plane.fail(fault.clone().at(worker::place(seat)));
+            let ending = self
+                .joined
+                .plane
+                .fail(fault.clone().at(worker::place(seat)));
             self.exit.begin(&ending);
         })
     }
 
     fn watch(&self, planes: &[Arc<dyn Bootstrap>]) -> Result<Option<Watch>, Fault> {
-        let Some(limit) = self.args.timeout_op else { return Ok(None) };
+        let Some(limit) = self.args.timeout_op else {
+            return Ok(None);
+        };
         let plane = Arc::clone(&self.joined.plane);
         let exit = self.exit.clone();
         let on_timeout = Box::new(move |fault| exit.begin(&plane.fail(fault)));
@@ -283,7 +326,10 @@ impl Process<'_> {
     }
 
     fn step<'n>(&self, name: &'n str) -> Step<'n> {
-        Step { name, limit: self.args.timeout_init }
+        Step {
+            name,
+            limit: self.args.timeout_init,
+        }
     }
 }
 
@@ -292,9 +338,13 @@ impl Process<'_> {
 /// # Source
 /// nccl-tests 2.19.6, `src/common.cu`, `NCCL_TESTS_DEVICE`.
 fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
-    let Some(text) = env.get("NCCL_TESTS_DEVICE") else { return Ok(None) };
+    let Some(text) = env.get("NCCL_TESTS_DEVICE") else {
+        return Ok(None);
+    };
     text.trim().parse().map(Some).map_err(|_| {
-        Fault::usage(format!("`NCCL_TESTS_DEVICE` is `{text}`; expected the index of a device"))
+        Fault::usage(format!(
+            "`NCCL_TESTS_DEVICE` is `{text}`; expected the index of a device"
+        ))
     })
 }
 
@@ -302,6 +352,9 @@ fn join_thread(
     thread: std::thread::ScopedJoinHandle<'_, Result<Tally, Fault>>,
 ) -> Result<Tally, Fault> {
     thread.join().unwrap_or_else(|_| {
-        Err(Fault::new(Kind::Call, "an engine thread panicked; its message is above"))
+        Err(Fault::new(
+            Kind::Call,
+            "an engine thread panicked; its message is above",
+        ))
     })
 }

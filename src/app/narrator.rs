@@ -63,7 +63,8 @@ impl<'a> Narrator<'a> {
 
     /// Keeps how long a step of initialisation took.
     pub(super) fn took(&mut self, step: &str, time: Duration) {
-        self.init_ms.insert(step.to_owned(), time.as_secs_f64() * 1e3);
+        self.init_ms
+            .insert(step.to_owned(), time.as_secs_f64() * 1e3);
     }
 
     /// Writes the header; says on stderr what a person must know before the first row.
@@ -75,6 +76,7 @@ impl<'a> Narrator<'a> {
                 limit.0
             ));
         }
+        super::say(&self.opening(spec));
         for note in &self.facts.notes {
             super::say(&format!("note: {note}"));
         }
@@ -95,7 +97,37 @@ impl<'a> Narrator<'a> {
 
     /// Writes the footer of a run that a fault ended.
     pub(super) fn cut_short(&mut self, fault: &Fault, exit_code: u8) {
-        self.output.cut_short(&footer(&self.figures, exit_code, Some(fault.to_string())));
+        self.output
+            .cut_short(&footer(&self.figures, exit_code, Some(fault.to_string())));
+    }
+
+    /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
+    fn opening(&self, spec: &PlanSpec) -> String {
+        let Facts { fleet, launch, .. } = &self.facts;
+        let card = &fleet.cards[0];
+        let libraries: Vec<_> = card
+            .libraries
+            .iter()
+            .map(|library| {
+                let kind = if library.stand_in { " (stand-in)" } else { "" };
+                format!(
+                    ", {} {}{kind} from {}",
+                    library.name, library.version, library.path
+                )
+            })
+            .collect();
+        format!(
+            "ncclbench {}: {} on backend {}{}; {} ranks in {} processes on {} hosts; launcher {} ({})",
+            card.version,
+            spec.collective.name(),
+            card.backend,
+            libraries.concat(),
+            fleet.world(),
+            launch.processes,
+            fleet.hosts(),
+            launch.launcher,
+            launch.reason
+        )
     }
 
     fn header(&self, spec: &PlanSpec, clamped_to_bytes: Option<u64>) -> Header {
@@ -148,5 +180,8 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<String>) -> Footer {
 }
 
 fn now() -> Duration {
-    SystemClock.wall().duration_since(UNIX_EPOCH).unwrap_or_default()
+    SystemClock
+        .wall()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }

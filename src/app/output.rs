@@ -86,8 +86,8 @@ impl Output {
 
 fn create(path: &str) -> Result<File, Fault> {
     File::create_new(path).map_err(|error| {
-        let fault = Fault::new(Kind::Output, error.to_string())
-            .while_doing(format!("creating `{}`", path));
+        let fault =
+            Fault::new(Kind::Output, error.to_string()).while_doing(format!("creating `{}`", path));
         if error.kind() == io::ErrorKind::AlreadyExists {
             fault.hint("results are never overwritten; remove the file or give another name")
         } else {
@@ -106,7 +106,11 @@ fn remark(row: &Row) -> Option<String> {
     );
     match &row.outcome {
         Outcome::Waived { reason } => Some(format!("note: waived {what}: {reason}")),
-        Outcome::Measured { wrong: Some(wrong), bad, .. } if *wrong > 0 => {
+        Outcome::Measured {
+            wrong: Some(wrong),
+            bad,
+            ..
+        } if *wrong > 0 => {
             let mut text = format!("wrong: {what}: {wrong} elements differ");
             for element in bad.iter().take(4) {
                 text.push_str("\n  ");
@@ -119,7 +123,9 @@ fn remark(row: &Row) -> Option<String> {
 }
 
 fn describe(bad: &crate::record::BadElement) -> String {
-    let gpu = bad.gpu.map_or_else(String::new, |gpu| format!(", gpu {gpu}"));
+    let gpu = bad
+        .gpu
+        .map_or_else(String::new, |gpu| format!(", gpu {gpu}"));
     format!(
         "rank {} ({}{gpu}), element {}: got bits {:#x}, expected {:#x}: {}",
         bad.rank, bad.host, bad.index, bad.got_bits, bad.expected_bits, bad.class

@@ -73,15 +73,20 @@ pub(super) fn work(
     mut narrator: Option<&mut Narrator<'_>>,
 ) -> Result<Tally, Fault> {
     plane.pulse().enter("opening the communicator");
+    let started = common.clock.now();
     let mut session = open(common, seat, plane)?;
+    let opened = common.clock.now();
     common.exit.add(session.aborter());
     let limit = memory_limit(common, seat, &*session, plane)?;
     let spec = clamp(&common.spec, limit)?;
     agree_on_plan(common, &spec, plane)?;
+    let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
+    let allocated = common.clock.now();
     if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.took("communicator", opened.saturating_sub(started));
+        narrator.took("buffers", allocated.saturating_sub(opened));
         narrator.begin(&spec, limit)?;
     }
-    let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
     let tally = sweep(common, &spec, &mut engine, narrator.as_deref_mut())?;
     plane.pulse().enter("closing the communicator");
     drop(session);
@@ -95,7 +100,11 @@ fn open(
     plane: &dyn Bootstrap,
 ) -> Result<Box<dyn Session>, Fault> {
     let opened = common.backend.open(seat, plane).while_doing(|| {
-        format!("opening a communicator of {} ranks on backend `{}`", seat.world, common.backend.name())
+        format!(
+            "opening a communicator of {} ranks on backend `{}`",
+            seat.world,
+            common.backend.name()
+        )
     });
     let (session, outcome) = split(opened.map_err(|fault| fault.at(place(seat))));
     plane.agree(step("the communicator", common.init_limit), outcome)?;
@@ -131,7 +140,10 @@ fn memory_limit(
         }
     }
     plane.agree(step("the free memory", common.init_limit), outcome)?;
-    let said = plane.all_gather(step("the memory limit", common.init_limit), &bootstrap::encode(&mine)?)?;
+    let said = plane.all_gather(
+        step("the memory limit", common.init_limit),
+        &bootstrap::encode(&mine)?,
+    )?;
     let mut least = None;
     for bytes in said {
         let theirs: Option<u64> = bootstrap::decode(&bytes)?;
@@ -161,7 +173,10 @@ fn clamp(spec: &PlanSpec, limit: Limit) -> Result<PlanSpec, Fault> {
 /// Compares digests before the first launch: ranks that would do different things stop here.
 fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) -> Result<(), Fault> {
     let mine = plan::digest(spec, common.fleet.world());
-    let all = plane.all_gather(step("the plan's digest", common.init_limit), mine.as_bytes())?;
+    let all = plane.all_gather(
+        step("the plan's digest", common.init_limit),
+        mine.as_bytes(),
+    )?;
     let differs = all.iter().position(|theirs| theirs != &all[0]);
     let Some(other) = differs else { return Ok(()) };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -173,7 +188,9 @@ fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) ->
             text(&all[other])
         ),
     )
-    .hint("start all processes with the same options; compare `ncclbench … --dry-run` on both hosts"))
+    .hint(
+        "start all processes with the same options; compare `ncclbench … --dry-run` on both hosts",
+    ))
 }
 
 fn engine<'s>(
@@ -194,7 +211,14 @@ fn engine<'s>(
         host: seat.host.clone(),
     };
     let clock = Arc::clone(&common.clock);
-    let made = Engine::new(session, plane, clock, seats, plan::max_bytes(spec), common.rules);
+    let made = Engine::new(
+        session,
+        plane,
+        clock,
+        seats,
+        plan::max_bytes(spec),
+        common.rules,
+    );
     let (engine, outcome) = split(made.map_err(|fault| fault.at(place(seat))));
     plane.agree(step("the buffers", common.init_limit), outcome)?;
     engine.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not allocate its buffers"))
@@ -208,10 +232,16 @@ fn sweep(
     mut narrator: Option<&mut Narrator<'_>>,
 ) -> Result<Tally, Fault> {
     let mut tally = Tally::default();
-    let cycles = if spec.cycles == 0 { u32::MAX } else { spec.cycles };
+    let cycles = if spec.cycles == 0 {
+        u32::MAX
+    } else {
+        spec.cycles
+    };
     for cycle in 0..cycles {
         for job in plan::jobs(spec, common.fleet.world(), cycle)? {
-            let Some(measured) = engine.run(&job)? else { continue };
+            let Some(measured) = engine.run(&job)? else {
+                continue;
+            };
             let row = super::narrator::row(job.case, measured, common.average);
             tally.figures.add(&row);
             if let Some(narrator) = narrator.as_deref_mut() {
@@ -250,7 +280,10 @@ mod tests {
     #[test]
     fn a_run_that_measured_nothing_is_no_success_and_wrong_data_outweighs_it() {
         assert_eq!(Tally::default().exit_code(), 3);
-        let figures = Figures { wrong_measurements: 1, ..Figures::default() };
+        let figures = Figures {
+            wrong_measurements: 1,
+            ..Figures::default()
+        };
         assert_eq!(Tally { figures }.exit_code(), 5);
     }
 }
