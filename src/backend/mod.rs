@@ -1,5 +1,7 @@
 //! Who runs a collective: the library under test, the CPU, or a cost model.
 
+mod sim;
+
 use crate::base::pattern::{Recipe, Stretch};
 use crate::base::{Buffer, Bytes, Clock, Env, Fault, Rank, Span, World};
 use crate::bootstrap::Bootstrap;
@@ -10,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Every backend, in the order in which lists show them; the first is the default.
-pub const ALL: &[&dyn Backend] = &[];
+pub const ALL: &[&dyn Backend] = &[&sim::Sim];
 
 /// What a backend is told before it looks round.
 #[derive(Debug, Clone)]

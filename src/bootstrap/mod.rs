@@ -3,8 +3,16 @@
 //! Never the library under test, never inside a timed window. Members are processes
 //! ([`tcp`], [`solo`]) or, one level up, all engine threads of all processes ([`threads`]).
 
+mod finish;
+pub mod peer;
 pub mod pulse;
+pub mod solo;
+#[cfg(test)]
+mod testing;
+pub mod threads;
 
+pub use finish::EndHook;
+pub use peer::PeerInfo;
 pub use pulse::Pulse;
 
 use crate::base::{Fault, FaultContext};
@@ -97,6 +105,20 @@ pub trait Bootstrap: Debug + Send + Sync {
     /// Ends the run for all members because of `fault` and says how: bounded in time whatever the
     /// others do. Later calls return the first ending.
     fn fail(&self, fault: Fault) -> Ending;
+}
+
+/// The control plane of processes: what [`Bootstrap`] says, and what only a process can do.
+pub trait ProcessPlane: Bootstrap {
+    /// Who the processes are, by member.
+    fn peers(&self) -> &[PeerInfo];
+
+    /// Runs `hook`, on a thread of its own, when the run is ended by a fault, wherever it was met;
+    /// at once if it has been. The hook may block: it aborts what this process waits for.
+    fn on_end(&self, hook: EndHook);
+
+    /// Says goodbye, so that this process's end is not taken for its death. The last call; member 0
+    /// stays, for a few seconds at most, until all others have said it too.
+    fn leave(&self);
 }
 
 /// Bytes of a value for the control plane.

@@ -5,5 +5,7 @@
 )]
 
 pub mod cuda;
+pub mod handoff;
 pub mod library;
 pub mod nccl;
+pub mod shm;

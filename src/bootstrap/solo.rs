@@ -1,0 +1,113 @@
+//! A world of one process: nobody to talk to.
+
+use super::finish::Finish;
+use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step};
+use crate::base::Fault;
+
+/// The control plane of a single process.
+#[derive(Debug)]
+pub struct Solo {
+    peers: [PeerInfo; 1],
+    pulse: Pulse,
+    finish: Finish,
+}
+
+impl Solo {
+    /// A world that holds only this process.
+    pub fn new(me: PeerInfo) -> Self {
+        Self {
+            peers: [me],
+            pulse: Pulse::default(),
+            finish: Finish::default(),
+        }
+    }
+}
+
+impl Bootstrap for Solo {
+    fn member(&self) -> usize {
+        0
+    }
+
+    fn members(&self) -> usize {
+        1
+    }
+
+    fn all_gather(&self, _step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
+        match self.ended() {
+            Some(fault) => Err(fault),
+            None => Ok(vec![mine.to_vec()]),
+        }
+    }
+
+    fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+
+    fn ended(&self) -> Option<Fault> {
+        self.finish.fault()
+    }
+
+    fn fail(&self, fault: Fault) -> Ending {
+        self.finish.end(Ending {
+            exit_code: fault.kind.exit_code(),
+            report: Some(fault.to_string()),
+            fault,
+        })
+    }
+}
+
+impl ProcessPlane for Solo {
+    fn peers(&self) -> &[PeerInfo] {
+        &self.peers
+    }
+
+    fn on_end(&self, hook: EndHook) {
+        self.finish.on_end(hook);
+    }
+
+    fn leave(&self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Kind;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    const STEP: Step<'_> = Step {
+        name: "a step",
+        limit: Duration::from_secs(1),
+    };
+
+    fn solo() -> Solo {
+        Solo::new(PeerInfo {
+            host: "a".to_owned(),
+            identity: "a".to_owned(),
+            pid: 1,
+            version: "0".to_owned(),
+            ranks: 1,
+        })
+    }
+
+    #[test]
+    fn a_world_of_one_gets_its_own_bytes() {
+        assert_eq!(solo().all_gather(STEP, b"x").unwrap(), [b"x"]);
+        assert_eq!(solo().broadcast(STEP, b"x").unwrap(), b"x");
+    }
+
+    #[test]
+    fn the_first_fault_is_the_ending_and_is_told_to_hooks_set_before_and_after() {
+        let plane = solo();
+        let (tell, told) = mpsc::channel();
+        let again = tell.clone();
+        plane.on_end(Box::new(move |ending| tell.send(ending.exit_code).unwrap()));
+        let ending = plane.fail(Fault::new(Kind::Call, "broken"));
+        assert_eq!(plane.fail(Fault::usage("late")), ending);
+        plane.on_end(Box::new(move |ending| {
+            again.send(ending.exit_code).unwrap()
+        }));
+        assert_eq!((told.recv(), told.recv()), (Ok(3), Ok(3)));
+        assert_eq!(plane.barrier(STEP), Err(ending.fault));
+    }
+}

@@ -1,0 +1,334 @@
+//! The control plane of engine threads: joins the threads of every process on top of a plane of processes.
+//!
+//! The last thread of a process to arrive makes the call of the process; the others wait for it.
+//! It adds no connection and no ending of its own: those are the process plane's.
+
+use super::{Bootstrap, Ending, Pulse, Step};
+use crate::base::{Clock, Fault, Kind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a waiting thread looks whether the run has ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long a waiting thread keeps its processor before it sleeps.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// How far ahead of the release the common start lies: enough to leave the wait.
+const HEAD_START: Duration = Duration::from_micros(20);
+
+/// One engine thread's member of the plane of all threads: member = process · threads + thread.
+#[derive(Debug)]
+pub struct ThreadPlane {
+    shared: Arc<Shared>,
+    thread: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    inner: Arc<dyn Bootstrap>,
+    clock: Arc<dyn Clock>,
+    pulses: Vec<Arc<Pulse>>,
+    round: Mutex<Round>,
+    turned: Condvar,
+    /// How many rounds are complete; a copy of `Round::complete` that can be watched without the lock.
+    complete: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Round {
+    complete: u64,
+    asked: Option<(Verb, String)>,
+    slots: Vec<Option<Vec<u8>>>,
+    /// What the last complete round gave. All threads have read it before the next can be complete.
+    last: Result<Yield, Fault>,
+    /// Set when a thread did not come: no later round can be complete.
+    broken: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Gather,
+    Barrier,
+    StartLine,
+    Broadcast,
+    Agree,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Yield {
+    parts: Arc<Vec<Vec<u8>>>,
+    start: Option<Duration>,
+}
+
+impl ThreadPlane {
+    /// The members of this process's `threads` threads, in order. Every process has as many.
+    pub fn join(
+        inner: Arc<dyn Bootstrap>,
+        threads: usize,
+        clock: Arc<dyn Clock>,
+    ) -> Vec<ThreadPlane> {
+        let pulses: Vec<Arc<Pulse>> = (0..threads).map(|_| Arc::default()).collect();
+        inner.pulse().consist_of(pulses.clone());
+        let shared = Arc::new(Shared {
+            inner,
+            clock,
+            pulses,
+            round: Mutex::new(Round {
+                complete: 0,
+                asked: None,
+                slots: vec![None; threads],
+                last: Ok(Yield::default()),
+                broken: None,
+            }),
+            turned: Condvar::new(),
+            complete: AtomicU64::new(0),
+        });
+        (0..threads)
+            .map(|thread| ThreadPlane {
+                shared: Arc::clone(&shared),
+                thread,
+            })
+            .collect()
+    }
+
+    fn call(&self, verb: Verb, step: Step<'_>, mine: Vec<u8>) -> Result<Yield, Fault> {
+        let shared = &*self.shared;
+        let mut round = shared.lock();
+        if let Some(fault) = round.broken.clone().or_else(|| shared.inner.ended()) {
+            return Err(fault);
+        }
+        let awaited = round.complete + 1;
+        round.arrive(self.thread, verb, step.name, mine)?;
+        if round.slots.iter().all(Option::is_some) {
+            let given: Vec<Vec<u8>> = round.slots.iter_mut().filter_map(Option::take).collect();
+            drop(round);
+            let outcome = shared.ask(verb, step, &given);
+            return shared.turn(outcome);
+        }
+        drop(round);
+        shared.wait(awaited, step)
+    }
+}
+
+impl Round {
+    fn arrive(
+        &mut self,
+        thread: usize,
+        verb: Verb,
+        name: &str,
+        mine: Vec<u8>,
+    ) -> Result<(), Fault> {
+        let asked = self.asked.get_or_insert_with(|| (verb, name.to_owned()));
+        if asked.0 != verb || asked.1 != name {
+            let text = format!(
+                "thread {thread} came to `{name}` while others are at `{}`",
+                asked.1
+            );
+            return Err(Fault::new(Kind::Disagree, text));
+        }
+        self.slots[thread] = Some(mine);
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Round> {
+        self.round.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the process's call with what its threads gave.
+    fn ask(&self, verb: Verb, step: Step<'_>, given: &[Vec<u8>]) -> Result<Yield, Fault> {
+        let parts = match verb {
+            Verb::Barrier => self.inner.barrier(step).map(|()| Vec::new())?,
+            Verb::StartLine => {
+                self.inner.start_line(step)?;
+                return Ok(Yield {
+                    start: (given.len() > 1).then(|| self.clock.now() + HEAD_START),
+                    ..Yield::default()
+                });
+            }
+            Verb::Broadcast => vec![self.inner.broadcast(step, &given[0])?],
+            Verb::Agree => {
+                let failed = given.iter().find(|said| !said.is_empty());
+                let mine = match failed.map(|said| super::decode::<Fault>(said)) {
+                    None => Ok(()),
+                    Some(Ok(fault) | Err(fault)) => Err(fault),
+                };
+                self.inner.agree(step, mine)?;
+                Vec::new()
+            }
+            Verb::Gather => {
+                let theirs = self.inner.all_gather(step, &pack(given))?;
+                unpack_all(&theirs, given.len())?
+            }
+        };
+        Ok(Yield {
+            parts: Arc::new(parts),
+            start: None,
+        })
+    }
+
+    /// Ends a round with its outcome.
+    fn turn(&self, outcome: Result<Yield, Fault>) -> Result<Yield, Fault> {
+        let mut round = self.lock();
+        round.asked = None;
+        round.last.clone_from(&outcome);
+        round.complete += 1;
+        self.complete.store(round.complete, Ordering::Release);
+        self.turned.notify_all();
+        outcome
+    }
+
+    /// Waits until round `awaited` is complete.
+    fn wait(&self, awaited: u64, step: Step<'_>) -> Result<Yield, Fault> {
+        let since = self.clock.now();
+        while self.clock.now().saturating_sub(since) < SPIN {
+            if self.complete.load(Ordering::Acquire) >= awaited {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let mut round = self.lock();
+        loop {
+            if round.complete >= awaited {
+                return round.last.clone();
+            }
+            if let Some(fault) = round.broken.clone().or_else(|| self.inner.ended()) {
+                return Err(fault);
+            }
+            let waited = self.clock.now().saturating_sub(since);
+            if waited >= step.limit
+                && let Some(fault) = self.missing(&round, step)
+            {
+                round.broken = Some(fault.clone());
+                self.turned.notify_all();
+                return Err(fault);
+            }
+            round = self
+                .turned
+                .wait_timeout(round, LOOK)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// Who has not come; `None` when all have and the process's own call is under way, which has
+    /// its own deadline.
+    fn missing(&self, round: &Round, step: Step<'_>) -> Option<Fault> {
+        let absent: Vec<usize> = (0..round.slots.len())
+            .filter(|&thread| round.slots[thread].is_none())
+            .collect();
+        if absent.is_empty() || absent.len() == round.slots.len() {
+            return None;
+        }
+        let came = round.slots.len() - absent.len();
+        let text = format!(
+            "{came} of {} threads came to `{}` within {} s; missing: {}",
+            round.slots.len(),
+            step.name,
+            step.limit.as_secs_f64(),
+            super::peer::rank_list(1, &absent)
+        );
+        let fault = Fault::new(Kind::Timeout, text);
+        Some(absent.iter().fold(fault, |fault, &thread| {
+            let doing = self.pulses[thread].read().describe();
+            fault.detail(format!("thread {thread}: {doing}"))
+        }))
+    }
+}
+
+impl Bootstrap for ThreadPlane {
+    fn member(&self) -> usize {
+        self.shared.inner.member() * self.shared.pulses.len() + self.thread
+    }
+
+    fn members(&self) -> usize {
+        self.shared.inner.members() * self.shared.pulses.len()
+    }
+
+    fn all_gather(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
+        let all = self.call(Verb::Gather, step, mine.to_vec())?;
+        Ok(Arc::unwrap_or_clone(all.parts))
+    }
+
+    fn barrier(&self, step: Step<'_>) -> Result<(), Fault> {
+        self.call(Verb::Barrier, step, Vec::new()).map(drop)
+    }
+
+    fn start_line(&self, step: Step<'_>) -> Result<(), Fault> {
+        let start = self.call(Verb::StartLine, step, Vec::new())?.start;
+        if let Some(start) = start {
+            while self.shared.clock.now() < start {
+                std::hint::spin_loop();
+            }
+        }
+        Ok(())
+    }
+
+    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
+        let mine = if self.member() == 0 { mine } else { &[] };
+        let all = self.call(Verb::Broadcast, step, mine.to_vec())?;
+        Ok(all.parts.first().cloned().unwrap_or_default())
+    }
+
+    fn agree(&self, step: Step<'_>, mine: Result<(), Fault>) -> Result<(), Fault> {
+        let said = match mine {
+            Ok(()) => Vec::new(),
+            Err(fault) => super::encode(&fault)?,
+        };
+        self.call(Verb::Agree, step, said).map(drop)
+    }
+
+    fn pulse(&self) -> &Pulse {
+        &self.shared.pulses[self.thread]
+    }
+
+    fn ended(&self) -> Option<Fault> {
+        self.shared.inner.ended()
+    }
+
+    fn fail(&self, fault: Fault) -> Ending {
+        self.shared.inner.fail(fault)
+    }
+}
+
+/// Several threads' bytes as one process's: for each its length, then the bytes.
+fn pack(given: &[Vec<u8>]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    for bytes in given {
+        packed.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        packed.extend_from_slice(bytes);
+    }
+    packed
+}
+
+fn unpack_all(theirs: &[Vec<u8>], threads: usize) -> Result<Vec<Vec<u8>>, Fault> {
+    let mut all = Vec::with_capacity(theirs.len() * threads);
+    for (process, packed) in theirs.iter().enumerate() {
+        let parts = unpack(packed).filter(|parts| parts.len() == threads);
+        all.extend(parts.ok_or_else(|| {
+            Fault::new(
+                Kind::Disagree,
+                format!("process {process} does not run {threads} threads as this one does"),
+            )
+        })?);
+    }
+    Ok(all)
+}
+
+fn unpack(mut packed: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut parts = Vec::new();
+    while !packed.is_empty() {
+        let (len, rest) = packed.split_first_chunk::<8>()?;
+        let (bytes, rest) =
+            rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
+        parts.push(bytes.to_vec());
+        packed = rest;
+    }
+    Some(parts)
+}
+
+#[cfg(test)]
+mod tests;
