@@ -126,7 +126,8 @@ pub struct Figures {
     pub checked: u64,
     /// See [`crate::record::Footer::wrong_measurements`].
     pub wrong_measurements: u64,
-    busbw_sum: f64,
+    /// Sum of the bus bandwidths of what was measured, in GB/s.
+    pub busbw_sum_gbps: f64,
 }
 
 impl Figures {
@@ -143,7 +144,7 @@ impl Figures {
             self.measured += 1;
             self.checked += u64::from(wrong.is_some());
             self.wrong_measurements += u64::from(*wrong_threads);
-            self.busbw_sum += busbw_gbps.0;
+            self.busbw_sum_gbps += busbw_gbps.0;
         }
     }
 
@@ -157,7 +158,146 @@ impl Figures {
         if self.measured == 0 {
             0.0
         } else {
-            self.busbw_sum / self.measured as f64
+            self.busbw_sum_gbps / self.measured as f64
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::{Bytes, DataType};
+    use crate::record::InPlace;
+
+    fn case(placement: Placement, checks: u32) -> Case {
+        Case {
+            collective: "alltoall".to_owned(),
+            dtype: DataType::Float,
+            redop: None,
+            root: None,
+            placement,
+            requested: Bytes(1_000_000),
+            size: Bytes(1_000_000),
+            count: 83_333,
+            send_count: 250_000,
+            recv_count: 250_000,
+            in_place: InPlace::Same,
+            checkable: false,
+            algo_bytes: Bytes(1_000_000),
+            bus_factor: 0.75,
+            iterations: 20,
+            ops_per_batch: 1,
+            checks,
+            cycle: 0,
+        }
+    }
+
+    fn sample(time_us: &[f64]) -> Sample {
+        Sample {
+            time_us: time_us.to_vec(),
+            issue_us: vec![1.0; time_us.len()],
+            ..Sample::default()
+        }
+    }
+
+    fn digested(time_us: &[f64], average: Average) -> Row {
+        let case = case(Placement::OutOfPlace, 1);
+        row(
+            case,
+            &sample(time_us),
+            Some(Mismatches::default()),
+            average,
+            String::new(),
+        )
+    }
+
+    fn headline(row: &Row) -> (f64, f64, f64) {
+        match &row.outcome {
+            Outcome::Measured {
+                time_us,
+                algbw_gbps,
+                busbw_gbps,
+                ..
+            } => (time_us.0, algbw_gbps.0, busbw_gbps.0),
+            Outcome::Waived { reason } => panic!("{reason}"),
+        }
+    }
+
+    #[test]
+    fn the_headline_combines_threads_as_the_average_says() {
+        let times = [20.0, 10.0, 60.0];
+        for (average, time) in Average::ALL.into_iter().zip([20.0, 30.0, 10.0, 60.0]) {
+            let (time_us, algbw, busbw) = headline(&digested(&times, average));
+            assert_eq!(time_us.to_bits(), f64::to_bits(time), "{average:?}");
+            assert!((algbw - 1e3 / time).abs() < 1e-9, "{average:?}");
+            assert!((busbw - 750.0 / time).abs() < 1e-9, "{average:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_no_number_is_a_waived_row_and_never_a_figure() {
+        let nothing: &[f64] = &[];
+        for times in [nothing, &[f64::NAN], &[1.0, f64::INFINITY], &[-1.0]] {
+            let row = digested(times, Average::Mean);
+            assert!(matches!(row.outcome, Outcome::Waived { .. }), "{times:?}");
+        }
+        let (time, algbw, busbw) = headline(&digested(&[0.0], Average::Mean));
+        assert_eq!([time, algbw, busbw].map(f64::to_bits), [0; 3]);
+    }
+
+    #[test]
+    fn what_was_not_checked_says_why() {
+        let why = |placement, checks| {
+            let case = case(placement, checks);
+            let row = row(case, &sample(&[1.0]), None, Average::Mean, String::new());
+            match row.outcome {
+                Outcome::Measured {
+                    wrong: None,
+                    unchecked: Some(why),
+                    ..
+                } => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(why(Placement::OutOfPlace, 0).contains("switched off"));
+        assert!(why(Placement::InPlace, 1).contains("not defined"));
+        assert!(why(Placement::OutOfPlace, 1).contains("no data"));
+    }
+
+    #[test]
+    fn out_of_bounds_counts_threads_with_wrong_elements_and_not_elements() {
+        let mut figures = Figures::default();
+        for (wrong, total) in [(vec![0, 7, 1], 8), (vec![0, 0, 0], 0), (vec![], 5)] {
+            let sample = Sample {
+                wrong,
+                ..sample(&[1.0; 3])
+            };
+            let found = Mismatches {
+                wrong: total,
+                ..Mismatches::default()
+            };
+            let case = case(Placement::OutOfPlace, 1);
+            let row = row(case, &sample, Some(found), Average::Mean, String::new());
+            assert_eq!(row.is_wrong(), total > 0);
+            figures.add(&row);
+        }
+        assert_eq!((figures.rows, figures.measured, figures.checked), (3, 3, 3));
+        assert_eq!(figures.wrong_measurements, 2 + 1);
+    }
+
+    #[test]
+    fn the_average_is_over_what_was_measured_and_0_over_nothing() {
+        let mut figures = Figures::default();
+        assert_eq!(figures.average_busbw_gbps().to_bits(), 0);
+        figures.add(&waived(
+            case(Placement::InPlace, 1),
+            "not here",
+            String::new(),
+        ));
+        assert_eq!((figures.rows, figures.measured), (1, 0));
+        for time in [10.0, 30.0] {
+            figures.add(&digested(&[time], Average::Mean));
+        }
+        assert!((figures.average_busbw_gbps() - 50.0).abs() < 1e-9);
     }
 }

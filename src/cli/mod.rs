@@ -9,6 +9,8 @@ mod options;
 mod refusal;
 mod registry;
 mod resolve;
+#[cfg(test)]
+mod tests;
 mod values;
 
 pub use args::Args;

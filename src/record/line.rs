@@ -3,7 +3,7 @@
 //! Reading tolerates a torn tail, because a run that was killed is still worth reading.
 
 use super::{Footer, Header, Row, SCHEMA};
-use crate::base::{Fault, FaultContext};
+use crate::base::{Fault, FaultContext, GBps, Micros};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -108,10 +108,38 @@ fn parse(line: &[u8]) -> Result<Line, Fault> {
     serde_json::from_slice(line).map_err(|error| Fault::usage(error.to_string()))
 }
 
+/// A figure of a record.
+pub(super) trait Figure {
+    /// Its number.
+    fn number(&self) -> f64;
+}
+
+impl Figure for f64 {
+    fn number(&self) -> f64 {
+        *self
+    }
+}
+
+impl Figure for Micros {
+    fn number(&self) -> f64 {
+        self.0
+    }
+}
+
+impl Figure for GBps {
+    fn number(&self) -> f64 {
+        self.0
+    }
+}
+
 /// Refuses what JSON cannot say, instead of writing `null` that could not be read back.
-pub(super) fn finite<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn finite<S: Serializer>(
+    figure: &impl Figure,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let value = figure.number();
     if value.is_finite() {
-        serializer.serialize_f64(*value)
+        serializer.serialize_f64(value)
     } else {
         Err(serde::ser::Error::custom(format!(
             "{value} is not a number that JSON can hold"
@@ -131,3 +159,6 @@ pub(super) fn all_finite<S: Serializer>(
     }
     serializer.collect_map(values)
 }
+
+#[cfg(test)]
+mod tests;

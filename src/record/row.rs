@@ -29,14 +29,17 @@ pub enum Outcome {
     /// It was run.
     Measured {
         /// Time per operation, combined over ranks as the run's `average` says.
+        #[serde(serialize_with = "finite")]
         time_us: Micros,
         /// Time per operation over the threads of the world.
         time: Spread,
         /// Host time spent issuing, per operation, over the threads of the world.
         issue: Spread,
         /// Algorithm bandwidth from `time_us`.
+        #[serde(serialize_with = "finite")]
         algbw_gbps: GBps,
         /// Bus bandwidth from `time_us`.
+        #[serde(serialize_with = "finite")]
         busbw_gbps: GBps,
         /// Wrong elements over all ranks; none where it was not checked.
         wrong: Option<u64>,
