@@ -205,6 +205,21 @@ fn every_entry_of_a_registry_has_its_line_in_the_documents() {
 }
 
 #[test]
+fn every_dependency_says_in_the_documents_what_it_saves() {
+    let (document, manifest) = (read("docs/ARCHITECTURE.md"), read("Cargo.toml"));
+    let names = rules::dependencies(&manifest);
+    assert!(names.len() > 5, "{names:?}");
+    let missing = names
+        .iter()
+        .filter(|name| rules::row_of(&document, name).is_none());
+    refuse(
+        missing
+            .map(|name| format!("docs/ARCHITECTURE.md has no row for `{name}`"))
+            .collect(),
+    );
+}
+
+#[test]
 fn every_kind_of_fault_has_its_row_in_the_table_of_exit_codes() {
     let document = read("docs/ARCHITECTURE.md");
     let kinds = base::Kind::ALL.iter();

@@ -11,6 +11,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What to do when the run is ended by a fault.
 pub type EndHook = Box<dyn FnOnce(&Ending) + Send>;
 
+/// Exit codes, the most severe first; what is not listed is less severe than all of them.
+///
+/// # Source
+/// `docs/ARCHITECTURE.md`, section Exit codes.
+const SEVERITY: [u8; 7] = [5, 4, 3, 2, 6, 1, 7];
+
+/// Of several exit codes the one that the run leaves with; 0 if there are none.
+pub fn most_severe(codes: impl IntoIterator<Item = u8>) -> u8 {
+    let place = |code: &u8| match SEVERITY.iter().position(|known| known == code) {
+        Some(place) => place,
+        None if *code == 0 => SEVERITY.len() + 1,
+        None => SEVERITY.len(),
+    };
+    codes.into_iter().min_by_key(place).unwrap_or(0)
+}
+
 /// The ending of a run, once there is one.
 #[derive(Default)]
 pub(super) struct Finish {
@@ -88,5 +104,20 @@ impl fmt::Debug for Finish {
         f.debug_struct("Finish")
             .field("ending", &self.lock().ending)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_data_is_worst_then_other_ranks_then_the_environment_and_anything_is_worse_than_success()
+     {
+        assert_eq!(most_severe([0, 3, 4, 3]), 4);
+        assert_eq!(most_severe([4, 5, 0]), 5);
+        assert_eq!(most_severe([7, 1, 6]), 6);
+        assert_eq!(most_severe([0, 101]), 101);
+        assert_eq!(most_severe([]), 0);
     }
 }

@@ -7,11 +7,13 @@ mod finish;
 pub mod peer;
 pub mod pulse;
 pub mod solo;
+pub mod tcp;
 #[cfg(test)]
 mod testing;
 pub mod threads;
 
 pub use finish::EndHook;
+pub use finish::most_severe;
 pub use peer::PeerInfo;
 pub use pulse::Pulse;
 
@@ -117,7 +119,7 @@ pub trait ProcessPlane: Bootstrap {
     fn on_end(&self, hook: EndHook);
 
     /// Says goodbye, so that this process's end is not taken for its death. The last call; member 0
-    /// stays, for a few seconds at most, until all others have said it too.
+    /// stays, for half a minute at most, until all others have said it too.
     fn leave(&self);
 }
 

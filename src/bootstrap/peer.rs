@@ -54,25 +54,18 @@ pub fn one_host(peers: &[PeerInfo]) -> bool {
 }
 
 /// `rank 3 (node2, pid 4711)`, or `ranks 4–7 (…)` where a process holds several.
-pub fn describe(peers: &[PeerInfo], member: usize) -> String {
-    match peers.get(member) {
-        Some(peer) => format!(
-            "{} ({}, pid {})",
-            ranks_of(peer.ranks, member),
-            peer.host,
-            peer.pid
-        ),
-        None => format!("process {member}"),
-    }
+pub fn describe(peer: &PeerInfo, member: usize) -> String {
+    let ranks = ranks_of(peer.ranks, member);
+    format!("{ranks} ({}, pid {})", peer.host, peer.pid)
 }
 
 /// Where a process is, for a fault that it met.
-pub fn place(peers: &[PeerInfo], member: usize) -> Option<Place> {
-    peers.get(member).map(|peer| Place {
+pub fn place(peer: &PeerInfo, member: usize) -> Place {
+    Place {
         rank: first_rank(peer.ranks, member),
         host: peer.host.clone(),
         gpu: None,
-    })
+    }
 }
 
 /// `rank 3` or `ranks 4–7`.
@@ -162,9 +155,9 @@ mod tests {
 
     #[test]
     fn a_process_is_named_by_its_ranks_host_and_pid() {
-        assert_eq!(describe(&[peer("a", 1)], 0), "rank 0 (a, pid 7)");
+        assert_eq!(describe(&peer("a", 1), 0), "rank 0 (a, pid 7)");
         let four = [peer("a", 4), peer("b", 4)];
-        assert_eq!(describe(&four, 1), "ranks 4–7 (b, pid 7)");
+        assert_eq!(describe(&four[1], 1), "ranks 4–7 (b, pid 7)");
         assert_eq!(ranks_with_hosts(&four, &[0, 1]), "0–7 (a, b)");
     }
 }

@@ -5,7 +5,10 @@
 )]
 
 pub mod cuda;
+pub mod environ;
 pub mod handoff;
 pub mod library;
 pub mod nccl;
+pub mod pmix;
+pub mod pmix_sys;
 pub mod shm;

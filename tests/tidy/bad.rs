@@ -2,7 +2,8 @@
 //! guards nothing.
 
 use super::rules::{
-    declared, exit_code_row, file_length, floors, function_length, machine_paths, opening, unsafety,
+    declared, dependencies, exit_code_row, file_length, floors, function_length, machine_paths,
+    opening, unsafety,
 };
 use super::source::blanked;
 
@@ -146,4 +147,10 @@ fn a_fault_without_its_row_or_with_another_code_is_refused() {
     assert_eq!(exit_code_row(table, "Usage", 2), None);
     assert!(exit_code_row(table, "Usage", 3).is_some());
     assert!(exit_code_row(table, "Peer", 4).is_some());
+}
+
+#[test]
+fn dependencies_are_read_from_every_table_of_them_and_from_no_other() {
+    let manifest = "[package]\nname = \"x\"\n[dependencies]\na = \"1\"\n\n[dev-dependencies]\nb-c = { version = \"1\" }\n[profile.dev]\nd = 1\n";
+    assert_eq!(dependencies(manifest), ["a", "b-c"]);
 }

@@ -227,3 +227,17 @@ pub(crate) fn exit_code_row(document: &str, kind: &str, code: u8) -> Option<Stri
         Some(row) => Some(format!("`{kind}` exits with {code}, the table says: {row}")),
     }
 }
+
+/// The names in the tables of dependencies of a manifest.
+pub(crate) fn dependencies(manifest: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line.trim_end().ends_with("dependencies]");
+        } else if let (true, Some((name, _))) = (inside, line.split_once('=')) {
+            names.push(name.trim().to_owned());
+        }
+    }
+    names
+}

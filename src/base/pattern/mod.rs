@@ -5,12 +5,33 @@
 //! form that does not depend on the number of ranks or the order of the additions.
 //! The same definition stands in `kernels/gen.h`; tests hold the two against each other.
 
+mod check;
+mod classify;
+mod exact;
+mod hash;
+mod input;
+mod lanes;
+mod plain;
+mod recipe;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use check::{Finding, Findings, locate, verify_bytes};
+pub use classify::{Class, classify};
+pub use exact::exactness;
+pub use input::{Input, Scheme};
+pub use plain::Plain;
+pub use recipe::mulsum_scalar_bits;
+
 use crate::base::{DataType, Rank, RedOp, World};
+use lanes::Lanes;
 
 /// What a buffer holds: everything but the rank and the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recipe {
-    /// Fresh for every check.
+    /// Fresh for every check. Checks that follow each other count up, so that data left over from
+    /// an earlier one is recognised.
     pub seed: u64,
     /// Element type.
     pub dtype: DataType,
@@ -55,4 +76,65 @@ pub enum Exactness {
     Exact,
     /// A neighbouring value counts as right, because the library's rounding route is not known.
     OneUlp,
+}
+
+impl Recipe {
+    /// How results of this recipe are compared.
+    pub fn exactness(&self) -> Exactness {
+        match self.redop {
+            Some(redop) => exactness(self.dtype, redop, self.world),
+            None => Exactness::Exact,
+        }
+    }
+}
+
+/// Bits of element `index` of a rank's input, in the low bits.
+pub fn input_bits(recipe: &Recipe, rank: Rank, index: u64) -> u64 {
+    let lanes = Lanes::of(recipe.dtype);
+    let (word, lane) = place(lanes, index);
+    let word = stream::with_input(&recipe.input(rank), stream::One(word));
+    lanes.get(word, lane)
+}
+
+/// Writes a rank's input, from element `first` on, into `out`, which holds whole elements.
+pub fn fill_bytes(recipe: &Recipe, rank: Rank, first: u64, out: &mut [u8]) {
+    let from = first * recipe.dtype.size();
+    stream::with_input(&recipe.input(rank), stream::Fill { from, out });
+}
+
+/// Bits of element `index` of an output before the operation.
+pub fn poison_bits(recipe: &Recipe, index: u64) -> u64 {
+    plain_bits(&recipe.poison(), index)
+}
+
+/// Writes what an output holds before the operation, from element `first` of the output on.
+pub fn poison_bytes(recipe: &Recipe, first: u64, out: &mut [u8]) {
+    use stream::Visitor;
+    let from = first * recipe.dtype.size();
+    stream::Fill { from, out }.visit(&recipe.poison());
+}
+
+/// Bits of the element `offset` elements into a stretch; none where nothing is promised.
+pub fn expected_bits(recipe: &Recipe, source: &Source, offset: u64) -> Option<u64> {
+    match *source {
+        Source::Reduced { at } => Some(plain_bits(&recipe.result(), at + offset)),
+        Source::Copied { rank, at } => Some(input_bits(recipe, rank, at + offset)),
+        Source::Unspecified => None,
+    }
+}
+
+fn plain_bits(plain: &Plain, index: u64) -> u64 {
+    let lanes = Lanes { bits: plain.bits };
+    let (word, lane) = place(lanes, index);
+    lanes.get(plain.word(word), lane)
+}
+
+/// The word and the lane of an element.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a word has at most 8 lanes"
+)]
+fn place(lanes: Lanes, index: u64) -> (u64, u32) {
+    let count = u64::from(lanes.count());
+    (index / count, (index % count) as u32)
 }

@@ -1,0 +1,109 @@
+//! The verbs of a rank. They run inside the call, so nothing is ever pending.
+
+use super::all_reduce::all_reduce;
+use super::all_to_all::all_to_all;
+use super::comm::Comm;
+use super::point_to_point::{self, Transfer};
+use crate::base::DataType;
+use crate::base::Fault;
+use crate::base::FaultContext;
+use crate::base::Rank;
+use crate::base::RedOp;
+use crate::base::Span;
+use crate::base::World;
+use crate::ops::Ops;
+use std::cell::{Cell, RefCell};
+
+/// A communicator with its open groups.
+#[derive(Debug)]
+pub(super) struct Verbs {
+    pub(super) comm: Comm,
+    depth: Cell<u32>,
+    queued: RefCell<Vec<Transfer>>,
+}
+
+impl Verbs {
+    /// With no group open.
+    pub(super) fn new(comm: Comm) -> Self {
+        Self {
+            comm,
+            depth: Cell::new(0),
+            queued: RefCell::new(Vec::new()),
+        }
+    }
+
+    fn queue(&self, transfer: Transfer) -> Result<(), Fault> {
+        self.queued.borrow_mut().push(transfer);
+        if self.depth.get() == 0 {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush(&self) -> Result<(), Fault> {
+        let queued = self.queued.take();
+        if queued.is_empty() {
+            return Ok(());
+        }
+        point_to_point::run(&self.comm, &queued).while_doing(|| "send and receive".to_owned())
+    }
+}
+
+impl Ops for Verbs {
+    fn rank(&self) -> Rank {
+        self.comm.rank()
+    }
+
+    fn world(&self) -> World {
+        self.comm.world()
+    }
+
+    fn has_native(&self, name: &str) -> bool {
+        matches!(name, "allreduce" | "alltoall")
+    }
+
+    fn all_reduce(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+    ) -> Result<(), Fault> {
+        all_reduce(&self.comm, send, recv, dtype, redop).while_doing(|| "all-reduce".to_owned())
+    }
+
+    fn all_to_all(&self, send: Span, recv: Span, dtype: DataType) -> Result<(), Fault> {
+        all_to_all(&self.comm, send, recv, dtype).while_doing(|| "all-to-all".to_owned())
+    }
+
+    fn send(&self, from: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {
+        self.queue(Transfer {
+            span: from,
+            peer,
+            receives: false,
+        })
+    }
+
+    fn recv(&self, into: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {
+        self.queue(Transfer {
+            span: into,
+            peer,
+            receives: true,
+        })
+    }
+
+    fn group(&self, body: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        self.depth.set(self.depth.get() + 1);
+        let result = body();
+        self.depth.set(self.depth.get() - 1);
+        if result.is_err() {
+            self.queued.take();
+        }
+        if self.depth.get() == 0 {
+            result.and_then(|()| self.flush())
+        } else {
+            result
+        }
+    }
+}

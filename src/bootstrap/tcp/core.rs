@@ -1,0 +1,354 @@
+//! What the hub decides: who is admitted, when a step is complete, when and how the run ends.
+//!
+//! Pure: no sockets, no clock. What happens arrives by calls; what to do about it is taken out by [`Core::take`].
+
+use super::inquest::Inquest;
+use super::message::{Call, Hello, Message, Roster, Sentence};
+use super::round::Round;
+use crate::base::{Fault, Kind};
+use crate::bootstrap::peer;
+use crate::bootstrap::pulse::Reading;
+use crate::bootstrap::{Ending, PeerInfo};
+use std::time::Duration;
+
+/// What the hub must do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Out {
+    /// Tell all members.
+    All(Message),
+    /// Tell all members that the run has ended, then the first.
+    End(Ending),
+    /// All have said goodbye: stop.
+    Done,
+}
+
+/// The hub's state.
+#[derive(Debug)]
+pub(super) struct Core {
+    /// Where the members meet, for messages.
+    place: String,
+    join_limit: Duration,
+    seats: Vec<Option<PeerInfo>>,
+    peers: Vec<PeerInfo>,
+    left: Vec<bool>,
+    stage: Stage,
+    sequence: u64,
+    round: Option<Round>,
+    outs: Vec<Out>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Joining { deadline: Duration },
+    Running,
+    Asking(Inquest),
+    Over,
+}
+
+impl Core {
+    /// A hub that waits for `members` processes, of which the first is `me`.
+    pub(super) fn new(
+        place: String,
+        members: usize,
+        me: PeerInfo,
+        (join_limit, now): (Duration, Duration),
+    ) -> Self {
+        let mut core = Self {
+            place,
+            join_limit,
+            seats: vec![None; members],
+            peers: Vec::new(),
+            left: vec![false; members],
+            stage: Stage::Joining {
+                deadline: now.saturating_add(join_limit),
+            },
+            sequence: 0,
+            round: None,
+            outs: Vec::new(),
+        };
+        core.seats[0] = Some(me);
+        core.welcome_if_all_met();
+        core
+    }
+
+    /// What to do now.
+    pub(super) fn take(&mut self) -> Vec<Out> {
+        std::mem::take(&mut self.outs)
+    }
+
+    /// Whether members are still awaited.
+    pub(super) fn is_joining(&self) -> bool {
+        matches!(self.stage, Stage::Joining { .. })
+    }
+
+    /// When [`Core::tick`] is due.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        match &self.stage {
+            Stage::Joining { deadline } => Some(*deadline),
+            Stage::Running => self.round.as_ref().map(|round| round.deadline),
+            Stage::Asking(inquest) => Some(inquest.deadline()),
+            Stage::Over => None,
+        }
+    }
+
+    /// A process that proved to be ours wants in; gives its index.
+    ///
+    /// # Errors
+    /// The fault to refuse it with; the run has then ended for all.
+    pub(super) fn admit(&mut self, hello: &Hello) -> Result<usize, Fault> {
+        match self.check(hello) {
+            Ok(member) => {
+                self.seats[member] = Some(hello.info.clone());
+                self.welcome_if_all_met();
+                Ok(member)
+            }
+            Err(fault) => {
+                self.end_by(fault.clone());
+                Err(fault)
+            }
+        }
+    }
+
+    fn check(&self, hello: &Hello) -> Result<usize, Fault> {
+        let member = usize::try_from(hello.member).unwrap_or(usize::MAX);
+        let them = &hello.info;
+        let who = peer::describe(them, member);
+        let Some(first) = &self.seats[0] else {
+            return Err(Fault::new(Kind::Launch, format!("{who} came too early")));
+        };
+        let hub = peer::describe(first, 0);
+        let disagree = |text: String| Fault::new(Kind::Disagree, text);
+        if them.version != first.version {
+            return Err(disagree(format!(
+                "ranks run different versions: {hub} has {}, {who} has {}",
+                first.version, them.version
+            ))
+            .hint("install one version on all hosts"));
+        }
+        if usize::try_from(hello.members) != Ok(self.seats.len()) {
+            return Err(disagree(format!(
+                "ranks disagree on the world: {hub} was started as one of {} processes, {who} as one of {}",
+                self.seats.len(),
+                hello.members
+            )));
+        }
+        if them.ranks != first.ranks {
+            return Err(disagree(format!(
+                "ranks disagree on `-t` times `-g`: {hub} holds {} ranks, {who} holds {}",
+                first.ranks, them.ranks
+            )));
+        }
+        match self.seats.get(member) {
+            Some(None) => Ok(member),
+            Some(Some(other)) => Err(self.duplicate(member, other, them)),
+            None => Err(Fault::new(
+                Kind::Launch,
+                format!(
+                    "{who} is outside the world of {} processes",
+                    self.seats.len()
+                ),
+            )),
+        }
+    }
+
+    fn duplicate(&self, member: usize, one: &PeerInfo, other: &PeerInfo) -> Fault {
+        let text = format!(
+            "two processes at {} say that they are {}: pid {} on {} and pid {} on {}",
+            self.place,
+            peer::ranks_of(one.ranks, member),
+            one.pid,
+            one.host,
+            other.pid,
+            other.host
+        );
+        Fault::new(Kind::Launch, text)
+            .hint("give each process its own rank, and each run its own place to meet")
+    }
+
+    fn welcome_if_all_met(&mut self) {
+        if self.seats.iter().all(Option::is_some) {
+            self.peers = self.seats.iter().flatten().cloned().collect();
+            self.stage = Stage::Running;
+            self.outs
+                .push(Out::All(Message::Welcome(Roster::of(&self.peers))));
+        }
+    }
+
+    /// A member has come to a step.
+    pub(super) fn call(&mut self, member: usize, call: Call, now: Duration) {
+        if !matches!(self.stage, Stage::Running) {
+            return;
+        }
+        let members = self.seats.len();
+        let round = self
+            .round
+            .get_or_insert_with(|| Round::open(members, member, &call, now));
+        let same = round.name == call.name && round.verb == call.verb;
+        if !same || call.sequence != self.sequence + 1 {
+            let first = round.first;
+            let text = format!(
+                "{} came to `{}` while {} is at `{}`",
+                peer::describe(&self.peers[member], member),
+                call.name,
+                peer::describe(&self.peers[first], first),
+                round.name
+            );
+            return self.end_by(Fault::new(Kind::Disagree, text));
+        }
+        round.arrive(member, call.bytes);
+        if let Some(gone) = self.left.iter().position(|left| *left) {
+            let who = peer::describe(&self.peers[gone], gone);
+            let text = format!("{who} had said goodbye when others came to `{}`", call.name);
+            return self.end_by(Fault::new(Kind::Peer, text));
+        }
+        self.release_if_complete(now);
+    }
+
+    fn release_if_complete(&mut self, now: Duration) {
+        if let Some(round) = self.round.take_if(|round| round.is_complete()) {
+            self.sequence += 1;
+            let now = peer::one_host(&self.peers).then_some(now);
+            let release = round.release(self.sequence, now);
+            self.outs.push(Out::All(Message::Release(release)));
+        }
+    }
+
+    /// A member met a fault.
+    pub(super) fn failed(&mut self, member: usize, fault: Fault, now: Duration) {
+        match self.inquest(now) {
+            Some(inquest) => {
+                if inquest.told(member, fault, now) {
+                    self.outs.push(Out::All(Message::Query));
+                }
+            }
+            None => self.end_by(fault),
+        }
+    }
+
+    /// A member's connection closed; `phase` is what the first member is doing.
+    pub(super) fn closed(&mut self, member: usize, phase: &str, now: Duration) {
+        if self.left[member] || matches!(self.stage, Stage::Over) {
+            return;
+        }
+        let peers = std::mem::take(&mut self.peers);
+        match self.inquest(now) {
+            Some(inquest) => inquest.died(&peers, member, phase),
+            None => {
+                let who = self.seats[member].as_ref();
+                let who = who.map_or_else(String::new, |seat| peer::describe(seat, member));
+                let text = format!("{who} left without a word before all had met");
+                self.end_by(Fault::new(Kind::Peer, text));
+            }
+        }
+        self.peers = peers;
+    }
+
+    /// A member said goodbye.
+    pub(super) fn left(&mut self, member: usize) {
+        self.left[member] = true;
+        if let (Stage::Running, Some(round)) = (&self.stage, &self.round) {
+            let text = format!(
+                "{} said goodbye when others had come to `{}`",
+                peer::describe(&self.peers[member], member),
+                round.name
+            );
+            self.end_by(Fault::new(Kind::Peer, text));
+        } else if self.left.iter().all(|left| *left) {
+            self.stage = Stage::Over;
+            self.outs.push(Out::Done);
+        }
+    }
+
+    /// A member said what it is doing.
+    pub(super) fn answered(&mut self, member: usize, reading: Reading) {
+        if let Stage::Asking(inquest) = &mut self.stage {
+            inquest.answered(member, reading);
+        }
+    }
+
+    /// Looks at the deadlines.
+    pub(super) fn tick(&mut self, now: Duration) {
+        match &mut self.stage {
+            Stage::Joining { deadline } if now >= *deadline => self.end_unmet(),
+            Stage::Running => {
+                if let Some(round) = self.round.take_if(|round| now >= round.deadline) {
+                    self.overdue(&round, now);
+                }
+            }
+            Stage::Asking(inquest) if inquest.is_over(now) => self.conclude(),
+            _ => {}
+        }
+    }
+
+    fn overdue(&mut self, round: &Round, now: Duration) {
+        let arrived = (0..self.seats.len()).map(|one| round.has(one)).collect();
+        let peers = std::mem::take(&mut self.peers);
+        if let Some(inquest) = self.inquest(now)
+            && inquest.overdue((&round.name, round.limit), arrived, &peers, now)
+        {
+            self.outs.push(Out::All(Message::Query));
+        }
+        self.peers = peers;
+    }
+
+    /// The inquest, opened if the run was going on; `None` if it was not.
+    fn inquest(&mut self, now: Duration) -> Option<&mut Inquest> {
+        if matches!(self.stage, Stage::Running) {
+            self.stage = Stage::Asking(Inquest::open(self.seats.len(), now));
+        }
+        match &mut self.stage {
+            Stage::Asking(inquest) => Some(inquest),
+            _ => None,
+        }
+    }
+
+    fn conclude(&mut self) {
+        if let Stage::Asking(inquest) = std::mem::replace(&mut self.stage, Stage::Over) {
+            self.outs.push(Out::End(inquest.conclude(&self.peers)));
+        }
+    }
+
+    fn end_unmet(&mut self) {
+        let missing: Vec<usize> = (0..self.seats.len())
+            .filter(|&one| self.seats[one].is_none())
+            .collect();
+        let me = self.seats[0].as_ref();
+        let each = me.map_or(1, |me| me.ranks.max(1));
+        let all = self.seats.len() * each as usize;
+        let text = format!(
+            "{} of {all} ranks met at {} within {} s; missing: {}",
+            all - missing.len() * each as usize,
+            self.place,
+            self.join_limit.as_secs_f64(),
+            peer::rank_list(each, &missing)
+        );
+        let fault = Fault::new(Kind::Timeout, text);
+        let fault = match me {
+            Some(me) => fault.at(peer::place(me, 0)),
+            None => fault,
+        };
+        self.end_by(fault.hint(
+            "look whether the missing ranks were started, and whether they can reach that address",
+        ));
+    }
+
+    /// Ends the run at once: there is nothing to find out.
+    pub(super) fn end_by(&mut self, fault: Fault) {
+        if !matches!(self.stage, Stage::Over) {
+            self.stage = Stage::Over;
+            self.outs.push(Out::End(Ending {
+                exit_code: fault.kind.exit_code(),
+                report: Some(fault.to_string()),
+                fault,
+            }));
+        }
+    }
+}
+
+/// What the members other than the first are told of an ending.
+pub(super) fn sentence(ending: &Ending) -> Message {
+    Message::Ended(Sentence {
+        exit_code: ending.exit_code,
+        fault: ending.fault.clone(),
+    })
+}

@@ -1,0 +1,407 @@
+//! The first process's service thread: all connections in one loop.
+//!
+//! Moves bytes and keeps deadlines; what to do is [`Core`]'s decision.
+
+use super::auth::{NONCE, PROOF, Secret, Side, random};
+use super::core::{Core, Out, sentence};
+use super::desk::Desk;
+use super::frame::MEMBER_LIMIT;
+use super::line::{Line, Who};
+use super::link::{Packet, Reading, packet};
+use super::mailbox::{Letter, Mailbox};
+use super::message::{Hello, Message};
+use crate::base::{Clock, Fault, Kind};
+use crate::bootstrap::{Ending, Pulse};
+use mio::event::Event;
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a stranger has to show that it is ours.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long members have to read that the run has ended.
+const FAREWELL_LIMIT: Duration = Duration::from_secs(1);
+
+/// How many strangers are listened to at once, beyond the members still awaited.
+const MOST_STRANGERS: usize = 256;
+
+/// How often a loop that waits for members looks whether more can be accepted.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+const WAKE: Token = Token(0);
+const FIRST_LISTENER: usize = 1;
+const FIRST_LINE: usize = 64;
+
+/// The hub's loop and its connections.
+#[derive(Debug)]
+pub(super) struct Hub {
+    poll: Poll,
+    listeners: Vec<TcpListener>,
+    lines: Vec<Option<Line>>,
+    /// Each member's connection; the first has none.
+    by_member: Vec<Option<usize>>,
+    core: Core,
+    mailbox: Arc<Mailbox>,
+    desk: Arc<Desk>,
+    pulse: Arc<Pulse>,
+    clock: Arc<dyn Clock>,
+    job: u64,
+    secret: Secret,
+}
+
+/// What a hub works with.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) listeners: Vec<TcpListener>,
+    pub(super) core: Core,
+    pub(super) members: usize,
+    pub(super) desk: Arc<Desk>,
+    pub(super) pulse: Arc<Pulse>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) job: u64,
+    pub(super) secret: Secret,
+}
+
+impl Hub {
+    /// A hub that is ready to [`Hub::run`].
+    pub(super) fn new(parts: Parts) -> io::Result<(Self, Arc<Mailbox>)> {
+        let poll = Poll::new()?;
+        let mailbox = Arc::new(Mailbox::new(poll.registry(), WAKE)?);
+        let mut listeners = parts.listeners;
+        for (index, listener) in listeners.iter_mut().enumerate() {
+            let token = Token(FIRST_LISTENER + index);
+            poll.registry()
+                .register(listener, token, Interest::READABLE)?;
+        }
+        let hub = Self {
+            poll,
+            listeners,
+            lines: Vec::new(),
+            by_member: vec![None; parts.members],
+            core: parts.core,
+            mailbox: Arc::clone(&mailbox),
+            desk: parts.desk,
+            pulse: parts.pulse,
+            clock: parts.clock,
+            job: parts.job,
+            secret: parts.secret,
+        };
+        Ok((hub, mailbox))
+    }
+
+    /// Serves until the run is over, or until the process's plane is dropped.
+    pub(super) fn run(mut self) {
+        let mut events = Events::with_capacity(1024);
+        loop {
+            if let Some(last) = self.act() {
+                return self.stop(last, &mut events);
+            }
+            match self.turn(&mut events) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => self.core.end_by(Fault::new(
+                    Kind::Call,
+                    format!("the control plane cannot wait for its connections: {error}"),
+                )),
+            }
+        }
+    }
+
+    /// Waits for something to happen and hands it to the core; false if it is to stop at once.
+    fn turn(&mut self, events: &mut Events) -> io::Result<bool> {
+        let timeout = self.timeout();
+        match self.poll.poll(events, timeout) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        self.accept();
+        for event in &*events {
+            self.happened(event);
+        }
+        for letter in self.mailbox.take() {
+            match letter {
+                Letter::Say(message) => self.said(0, message),
+                Letter::Drop => return Ok(false),
+            }
+        }
+        if self.core.is_joining() {
+            self.drop_strangers(self.clock.now());
+        }
+        self.core.tick(self.clock.now());
+        Ok(true)
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        let now = self.clock.now();
+        let due = self.core.deadline();
+        let due = due.map(|due| due.saturating_sub(now) + Duration::from_millis(1));
+        if self.core.is_joining() {
+            Some(due.map_or(ACCEPT_AGAIN, |due| due.min(ACCEPT_AGAIN)))
+        } else {
+            due
+        }
+    }
+
+    /// Does what the core wants; how to stop, if it wants that.
+    fn act(&mut self) -> Option<Option<Ending>> {
+        loop {
+            let outs = self.core.take();
+            if outs.is_empty() {
+                return None;
+            }
+            for out in outs {
+                match out {
+                    Out::All(message) => self.tell_all(message),
+                    Out::End(ending) => return Some(Some(ending)),
+                    Out::Done => return Some(None),
+                }
+            }
+        }
+    }
+
+    fn post(&self, member: usize, packet: Packet) {
+        let line = self.by_member[member].and_then(|line| self.lines[line].as_ref());
+        if let Some(line) = line {
+            line.outgoing.send(packet);
+        }
+    }
+
+    fn tell_all(&mut self, message: Message) {
+        let packet = packet(self.job, &message);
+        for member in 1..self.by_member.len() {
+            self.post(member, Arc::clone(&packet));
+        }
+        match message {
+            Message::Welcome(roster) => {
+                // no more are awaited: what still knocks is refused by the system
+                self.listeners.clear();
+                self.drop_strangers(Duration::MAX);
+                self.desk.put_peers(roster.peers().unwrap_or_default());
+            }
+            Message::Release(release) => self.desk.put_release(release),
+            Message::Query => self.core.answered(0, self.pulse.read()),
+            _ => {}
+        }
+    }
+
+    fn accept(&mut self) {
+        for index in 0..self.listeners.len() {
+            while let Ok((stream, _)) = self.listeners[index].accept() {
+                self.make_room();
+                let until = self.clock.now() + HANDSHAKE_LIMIT;
+                // a connection that cannot be registered is one that was closed
+                drop(self.add(stream, until));
+            }
+        }
+    }
+
+    fn add(&mut self, stream: TcpStream, until: Duration) -> io::Result<()> {
+        let free = self.lines.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.lines.len());
+        let watched = (self.poll.registry(), Token(FIRST_LINE + index));
+        let line = Line::open(stream, watched, self.job, until)?;
+        match free {
+            Some(index) => self.lines[index] = Some(line),
+            None => self.lines.push(Some(line)),
+        }
+        Ok(())
+    }
+
+    /// Drops the stranger that has been here longest if there are too many.
+    fn make_room(&mut self) {
+        let strangers = || {
+            self.lines.iter().enumerate().filter_map(|(index, line)| {
+                let until = line.as_ref()?.until()?;
+                Some((until, index))
+            })
+        };
+        if strangers().count() >= MOST_STRANGERS + self.by_member.len()
+            && let Some((_, oldest)) = strangers().min()
+        {
+            self.lines[oldest] = None;
+        }
+    }
+
+    /// Drops the strangers whose time is up at `now`.
+    fn drop_strangers(&mut self, now: Duration) {
+        for line in &mut self.lines {
+            let late = |line: &mut Line| line.until().is_some_and(|until| now >= until);
+            drop(line.take_if(late));
+        }
+    }
+
+    fn happened(&mut self, event: &Event) {
+        let Some(index) = event.token().0.checked_sub(FIRST_LINE) else {
+            return;
+        };
+        if let Some(Some(line)) = self.lines.get(index)
+            && event.is_writable()
+        {
+            line.outgoing.flush();
+        }
+        self.read(index);
+    }
+
+    /// Reads a connection dry and hands on what it said.
+    fn read(&mut self, index: usize) {
+        while let Some(Some(line)) = self.lines.get_mut(index) {
+            let reading = line.incoming.read();
+            while let Some(Some(line)) = self.lines.get_mut(index) {
+                match line.incoming.next() {
+                    Ok(Some(message)) => self.heard(index, message),
+                    Ok(None) => break,
+                    Err(_) => self.hang_up(index),
+                }
+            }
+            match reading {
+                Reading::More => {}
+                Reading::Dry => return,
+                Reading::Closed => return self.hang_up(index),
+            }
+        }
+    }
+
+    /// A connection is over: that of a member is its death, unless it has said goodbye.
+    fn hang_up(&mut self, index: usize) {
+        if let Some(line) = self.lines[index].take()
+            && let Who::Member(member) = line.who
+        {
+            self.by_member[member] = None;
+            let phase = self.pulse.read().phase;
+            self.core.closed(member, &phase, self.clock.now());
+        }
+    }
+
+    fn heard(&mut self, index: usize, message: Message) {
+        let Some(line) = self.lines[index].as_mut() else {
+            return;
+        };
+        match (&line.who, message) {
+            (Who::Member(member), message) => {
+                let member = *member;
+                self.said(member, message);
+            }
+            (Who::Stranger { until }, Message::Hello(hello)) => {
+                let until = *until;
+                self.challenge(index, hello, until);
+            }
+            (Who::Challenged { .. }, Message::Proof(proof)) => self.judge(index, &proof),
+            _ => self.lines[index] = None,
+        }
+    }
+
+    /// A member says something.
+    fn said(&mut self, member: usize, message: Message) {
+        let now = self.clock.now();
+        match message {
+            Message::Call(call) => self.core.call(member, call, now),
+            Message::Status(reading) => self.core.answered(member, reading),
+            Message::Failed(fault) => self.core.failed(member, fault, now),
+            Message::Leave => {
+                self.core.left(member);
+                if let Some(line) =
+                    self.by_member[member].and_then(|line| self.lines[line].as_ref())
+                {
+                    line.outgoing.finish();
+                }
+            }
+            _ => {
+                if let Some(index) = self.by_member[member] {
+                    self.hang_up(index);
+                }
+            }
+        }
+    }
+
+    fn challenge(&mut self, index: usize, hello: Hello, until: Duration) {
+        let said = Message::Hello(hello.clone()).encode().1;
+        let Ok(nonce) = random::<NONCE>() else {
+            self.lines[index] = None;
+            return;
+        };
+        let proof = self.secret.prove(Side::Hub, &hello.nonce, &nonce, &said);
+        let packet = packet(self.job, &Message::Challenge { nonce, proof });
+        if let Some(line) = self.lines[index].as_mut() {
+            line.outgoing.send(packet);
+            line.who = Who::Challenged {
+                until,
+                hello: Box::new(hello),
+                said,
+                nonce,
+            };
+        }
+    }
+
+    /// Lets a stranger in that has proved to be ours; another is dropped without a word.
+    fn judge(&mut self, index: usize, proof: &[u8; PROOF]) {
+        let Some(line) = self.lines[index].as_mut() else {
+            return;
+        };
+        let Who::Challenged {
+            hello, said, nonce, ..
+        } = &line.who
+        else {
+            return;
+        };
+        let nonces = (&hello.nonce, nonce);
+        if !self.secret.verify(Side::Member, nonces, said, proof) {
+            self.lines[index] = None;
+            return;
+        }
+        let Ok(member) = usize::try_from(hello.member) else {
+            return;
+        };
+        match self.core.admit(hello) {
+            Ok(_) => {
+                line.incoming.set_limit(MEMBER_LIMIT);
+                line.who = Who::Member(member);
+                self.by_member[member] = Some(index);
+            }
+            Err(fault) => line.outgoing.send(packet(
+                self.job,
+                &sentence(&Ending {
+                    exit_code: fault.kind.exit_code(),
+                    report: None,
+                    fault,
+                }),
+            )),
+        }
+    }
+
+    /// Tells all others how the run ended, gives them time to read it, then tells the first process.
+    fn stop(mut self, last: Option<Ending>, events: &mut Events) {
+        self.listeners.clear();
+        if let Some(ending) = &last {
+            let packet = packet(self.job, &sentence(ending));
+            for line in self.lines.iter().flatten() {
+                if matches!(line.who, Who::Member(_)) {
+                    line.outgoing.send(Arc::clone(&packet));
+                }
+            }
+        }
+        self.see_off(events);
+        if let Some(ending) = last {
+            self.desk.put_ending(ending);
+        }
+        self.desk.put_closed();
+    }
+
+    /// Waits, not for long, until everybody has closed the connection.
+    fn see_off(&mut self, events: &mut Events) {
+        let until = self.clock.now() + FAREWELL_LIMIT;
+        loop {
+            for line in &mut self.lines {
+                drop(line.take_if(|line| line.is_seen_off()));
+            }
+            let left = until.saturating_sub(self.clock.now());
+            if self.lines.iter().all(Option::is_none) || left.is_zero() {
+                return;
+            }
+            // an interrupted wait is looked at again by the loop, which the clock ends
+            drop(self.poll.poll(events, Some(left)));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! One connection's bytes: what is still to be written, and frames out of what is read.
+//!
+//! Never blocks; knows nothing of what the messages mean.
+
+use super::frame::{self, Inbox, Refusal};
+use super::message::Message;
+use mio::net::TcpStream;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A message in its form on the wire, shared by all who get it.
+pub(super) type Packet = Arc<[u8]>;
+
+/// Puts a message in its form on the wire.
+pub(super) fn packet(job: u64, message: &Message) -> Packet {
+    let (kind, payload) = message.encode();
+    frame::encode(job, kind, &payload).into()
+}
+
+/// What is said into a connection; any thread may say it.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    stream: Arc<TcpStream>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    packets: VecDeque<Packet>,
+    /// Bytes of the first packet that are written.
+    written: usize,
+    /// Nothing more can be written.
+    broken: bool,
+}
+
+/// What arrives on a connection; one thread reads it.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    stream: Arc<TcpStream>,
+    inbox: Inbox,
+}
+
+/// What reading came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// All that has arrived is in the inbox.
+    Dry,
+    /// There may be more, once the inbox has been looked at.
+    More,
+    /// The other side has closed the connection, or it is broken.
+    Closed,
+}
+
+impl Outgoing {
+    pub(super) fn new(stream: Arc<TcpStream>) -> Self {
+        Self {
+            stream,
+            queue: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes as much as goes at once and keeps the rest for [`Outgoing::flush`].
+    pub(super) fn send(&self, packet: Packet) {
+        let mut queue = self.lock();
+        if !queue.broken {
+            queue.packets.push_back(packet);
+            queue.write(&self.stream);
+        }
+    }
+
+    /// Writes what is left, as far as it goes.
+    pub(super) fn flush(&self) {
+        self.lock().write(&self.stream);
+    }
+
+    /// Whether nothing is left to be written, or nothing can be.
+    pub(super) fn is_done(&self) -> bool {
+        let queue = self.lock();
+        queue.broken || queue.packets.is_empty()
+    }
+
+    /// Says that nothing more will be written; the other side reads an end.
+    pub(super) fn finish(&self) {
+        // a connection that is gone already is finished too
+        drop(self.stream.shutdown(Shutdown::Write));
+    }
+
+    /// Ends both directions.
+    pub(super) fn close(&self) {
+        // as above
+        drop(self.stream.shutdown(Shutdown::Both));
+    }
+}
+
+impl Queue {
+    fn write(&mut self, mut stream: &TcpStream) {
+        while let Some(packet) = self.packets.front() {
+            match stream.write(&packet[self.written..]) {
+                Ok(written) => {
+                    self.written += written;
+                    if self.written == packet.len() {
+                        self.packets.pop_front();
+                        self.written = 0;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    // the reading side notices the closed connection and says so
+                    self.broken = true;
+                    self.packets.clear();
+                }
+            }
+        }
+    }
+}
+
+impl Incoming {
+    pub(super) fn new(stream: Arc<TcpStream>, inbox: Inbox) -> Self {
+        Self { stream, inbox }
+    }
+
+    /// Lets longer messages in from now on.
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.inbox.set_limit(limit);
+    }
+
+    /// Reads what has arrived, as far as there is room.
+    pub(super) fn read(&mut self) -> Reading {
+        let mut buffer = [0; 64 << 10];
+        while self.inbox.has_room() {
+            match self.once(&mut buffer) {
+                Ok(0) => return Reading::Closed,
+                Ok(len) => self.inbox.push(&buffer[..len]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Reading::Dry,
+                Err(_) => return Reading::Closed,
+            }
+        }
+        Reading::More
+    }
+
+    fn once(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self.stream).read(buffer)
+    }
+
+    /// The next message that has arrived as a whole.
+    pub(super) fn next(&mut self) -> Result<Option<Message>, Refusal> {
+        match self.inbox.next()? {
+            None => Ok(None),
+            Some((kind, bytes)) => Message::decode(kind, bytes).map(Some),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The control plane over TCP: the first process listens, the others connect, one service thread each.
+//!
+//! The service threads answer for processes whose engine is stuck. What travels is small: digests,
+//! samples, faults. It is a star; nothing here is inside a timed window.
+
+mod auth;
+mod core;
+mod desk;
+mod frame;
+mod hub;
+mod inquest;
+mod line;
+mod link;
+pub mod listen;
+mod mailbox;
+mod member;
+mod message;
+mod round;
+#[cfg(test)]
+mod tests;
+
+pub use auth::Secret;
+
+use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step};
+use crate::base::{Clock, Fault, Kind};
+use desk::Desk;
+use link::{Outgoing, packet};
+use mailbox::{Letter, Mailbox};
+use message::{Call, Message, Verb};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What the hub may need beyond a step's limit: to ask who is missing, and to say so.
+const HUB_GRACE: Duration = Duration::from_secs(5);
+
+/// How long the end of a run may take: collecting faults, answers, and telling everybody.
+const END_LIMIT: Duration = Duration::from_secs(4);
+
+/// How long a goodbye may take: the first process's, and the others'.
+const LEAVE_LIMIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
+
+/// No common start lies further ahead.
+const MOST_AHEAD: Duration = Duration::from_millis(20);
+
+/// The most bytes that one member may give to a step.
+const MOST_BYTES: usize = frame::MEMBER_LIMIT - (1 << 10);
+
+/// How to join.
+#[derive(Debug, Clone)]
+pub struct Joining {
+    /// Which process this is.
+    pub member: u32,
+    /// How many there are.
+    pub members: u32,
+    /// Who this process is.
+    pub me: PeerInfo,
+    /// The run's name: what belongs to another is kept out.
+    pub job: String,
+    /// What only this run's processes know.
+    pub secret: Secret,
+    /// How long all may take to meet.
+    pub limit: Duration,
+    /// The run's clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// A process's member of the plane.
+#[derive(Debug)]
+pub struct TcpPlane {
+    member: usize,
+    peers: Vec<PeerInfo>,
+    desk: Arc<Desk>,
+    pulse: Arc<Pulse>,
+    uplink: Uplink,
+    clock: Arc<dyn Clock>,
+    /// Steps begun so far; held for the length of a step.
+    steps: Mutex<u64>,
+}
+
+/// The way to the hub.
+#[derive(Debug)]
+enum Uplink {
+    Own(Arc<Mailbox>),
+    Remote(Arc<Outgoing>, u64),
+}
+
+/// Joins as the first process, on sockets that listen at `place`, and waits for all others.
+///
+/// # Errors
+/// `Timeout` naming who did not come, `Launch` or `Disagree` for a wrong launch, `Call` if the system
+/// has no thread or descriptor left.
+pub fn host(
+    joining: Joining,
+    listeners: Vec<TcpListener>,
+    place: String,
+) -> Result<TcpPlane, Fault> {
+    listen::raise_descriptor_limit();
+    let (desk, pulse) = (
+        Arc::new(Desk::new(Arc::clone(&joining.clock))),
+        Arc::default(),
+    );
+    let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
+    let times = (joining.limit, joining.clock.now());
+    let ready = |listener: TcpListener| {
+        listener.set_nonblocking(true)?;
+        Ok(mio::net::TcpListener::from_std(listener))
+    };
+    let listeners = listeners.into_iter().map(ready);
+    let (hub, mailbox) = listeners
+        .collect::<std::io::Result<Vec<_>>>()
+        .and_then(|listeners| {
+            hub::Hub::new(hub::Parts {
+                listeners,
+                core: core::Core::new(place, members, joining.me.clone(), times),
+                members,
+                desk: Arc::clone(&desk),
+                pulse: Arc::clone(&pulse),
+                clock: Arc::clone(&joining.clock),
+                job: auth::job_id(&joining.job),
+                secret: joining.secret.clone(),
+            })
+        })
+        .map_err(|error| system_fault(&error))?;
+    start(move || hub.run())?;
+    TcpPlane::settle(&joining, desk, pulse, Uplink::Own(mailbox))
+}
+
+/// Joins as another process: looks for the first at `candidates`, in order, again and again.
+///
+/// # Errors
+/// As [`host`]; `Timeout` with each address's last words if the first was not found.
+pub fn connect(joining: Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Fault> {
+    let job = auth::job_id(&joining.job);
+    let hello = member::hello(joining.member, joining.members, joining.me.clone())?;
+    let found = member::find(
+        candidates,
+        (&hello, &joining.secret, job),
+        joining.limit,
+        joining.clock.as_ref(),
+    )?;
+    let (desk, pulse) = (
+        Arc::new(Desk::new(Arc::clone(&joining.clock))),
+        Arc::default(),
+    );
+    let shared = (Arc::clone(&desk), Arc::clone(&pulse));
+    let member = usize::try_from(joining.member).unwrap_or(usize::MAX);
+    let (service, outgoing) =
+        member::Service::new(found, shared, job, member).map_err(|error| system_fault(&error))?;
+    start(move || service.run())?;
+    TcpPlane::settle(&joining, desk, pulse, Uplink::Remote(outgoing, job))
+}
+
+fn start(work: impl FnOnce() + Send + 'static) -> Result<(), Fault> {
+    let thread = std::thread::Builder::new().name("control".to_owned());
+    thread
+        .spawn(work)
+        .map(drop)
+        .map_err(|error| system_fault(&error))
+}
+
+fn system_fault(error: &std::io::Error) -> Fault {
+    Fault::new(
+        Kind::Call,
+        format!("cannot set up the control plane: {error}"),
+    )
+}
+
+impl TcpPlane {
+    /// Waits until all have met.
+    fn settle(
+        joining: &Joining,
+        desk: Arc<Desk>,
+        pulse: Arc<Pulse>,
+        uplink: Uplink,
+    ) -> Result<Self, Fault> {
+        let mut plane = Self {
+            member: usize::try_from(joining.member).unwrap_or(usize::MAX),
+            peers: Vec::new(),
+            desk,
+            pulse,
+            uplink,
+            clock: Arc::clone(&joining.clock),
+            steps: Mutex::new(0),
+        };
+        let limit = joining.limit.saturating_add(HUB_GRACE);
+        let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
+        match plane.desk.await_peers(limit)? {
+            Some(peers) if peers.len() == members => plane.peers = peers,
+            Some(_) => return Err(Fault::new(Kind::Disagree, "rank 0 sent a broken roster")),
+            None => return Err(desk::no_answer("waiting for all to meet", limit)),
+        }
+        Ok(plane)
+    }
+
+    fn say(&self, message: Message) {
+        match &self.uplink {
+            Uplink::Own(mailbox) => mailbox.put(Letter::Say(message)),
+            Uplink::Remote(outgoing, job) => outgoing.send(packet(*job, &message)),
+        }
+    }
+
+    /// Spins until the common start; not if it lies so far ahead that it is of another clock.
+    fn await_start(&self, start: Duration) {
+        let ahead = start.saturating_sub(self.clock.now());
+        while ahead < MOST_AHEAD && self.clock.now() < start {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Comes to a step and waits until all have.
+    fn step(&self, verb: Verb, step: Step<'_>, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
+        if bytes.len() > MOST_BYTES {
+            let text = format!(
+                "`{}` is given {} bytes, at most {MOST_BYTES} can be sent",
+                step.name,
+                bytes.len()
+            );
+            return Err(Fault::new(Kind::Unsupported, text));
+        }
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        *steps += 1;
+        self.say(Message::Call(Call {
+            sequence: *steps,
+            verb,
+            limit: step.limit,
+            name: step.name.to_owned(),
+            bytes: bytes.to_vec(),
+        }));
+        let limit = step.limit.saturating_add(HUB_GRACE);
+        let release = self.desk.await_release(*steps, limit)?;
+        let release = release.ok_or_else(|| desk::no_answer(step.name, limit))?;
+        if let Some(start) = release.start {
+            self.await_start(start);
+        }
+        Ok(release.parts)
+    }
+}
+
+impl Bootstrap for TcpPlane {
+    fn member(&self) -> usize {
+        self.member
+    }
+
+    fn members(&self) -> usize {
+        self.peers.len()
+    }
+
+    fn all_gather(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
+        let all = self.step(Verb::Gather, step, mine)?;
+        if all.len() == self.members() {
+            return Ok(all);
+        }
+        let text = format!(
+            "{} members' bytes came to `{}`, not {}",
+            all.len(),
+            step.name,
+            self.members()
+        );
+        Err(Fault::new(Kind::Disagree, text))
+    }
+
+    fn barrier(&self, step: Step<'_>) -> Result<(), Fault> {
+        self.step(Verb::Barrier, step, &[]).map(drop)
+    }
+
+    fn start_line(&self, step: Step<'_>) -> Result<(), Fault> {
+        self.step(Verb::StartLine, step, &[]).map(drop)
+    }
+
+    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
+        let mine = if self.member == 0 { mine } else { &[] };
+        let given = self.step(Verb::Broadcast, step, mine)?;
+        Ok(given.into_iter().next().unwrap_or_default())
+    }
+
+    fn agree(&self, step: Step<'_>, mine: Result<(), Fault>) -> Result<(), Fault> {
+        let said = match mine {
+            Ok(()) => Vec::new(),
+            Err(fault) => super::encode(&fault)?,
+        };
+        match self.step(Verb::Agree, step, &said)?.first() {
+            None => Ok(()),
+            Some(lowest) => Err(super::decode(lowest)?),
+        }
+    }
+
+    fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+
+    fn ended(&self) -> Option<Fault> {
+        self.desk.finish.fault()
+    }
+
+    fn fail(&self, fault: Fault) -> Ending {
+        if let Some(ending) = self.desk.finish.get() {
+            return ending;
+        }
+        self.say(Message::Failed(fault.clone()));
+        if let Some(ending) = self.desk.await_ending(END_LIMIT) {
+            return ending;
+        }
+        // the hub cannot be reached: this process ends by itself
+        let place = super::peer::place(&self.peers[self.member], self.member);
+        let fault = fault.at(place);
+        self.desk.finish.end(Ending {
+            exit_code: fault.kind.exit_code(),
+            report: Some(fault.to_string()),
+            fault,
+        })
+    }
+}
+
+impl ProcessPlane for TcpPlane {
+    fn peers(&self) -> &[PeerInfo] {
+        &self.peers
+    }
+
+    fn on_end(&self, hook: EndHook) {
+        self.desk.finish.on_end(hook);
+    }
+
+    fn leave(&self) {
+        if self.ended().is_none() {
+            self.desk.set_leaving();
+            self.say(Message::Leave);
+            let (first, others) = LEAVE_LIMIT;
+            self.desk
+                .await_closed(if self.member == 0 { first } else { others });
+        }
+    }
+}
+
+impl Drop for TcpPlane {
+    /// Without a goodbye before, the others take this for a death.
+    fn drop(&mut self) {
+        match &self.uplink {
+            Uplink::Own(mailbox) => mailbox.put(Letter::Drop),
+            Uplink::Remote(outgoing, _) => outgoing.close(),
+        }
+    }
+}
