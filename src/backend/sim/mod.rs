@@ -159,7 +159,7 @@ impl Session for SimSession {
         if self.stop.0.load(Ordering::Relaxed) {
             return Err(Fault::new(Kind::Interrupted, "the session was aborted"));
         }
-        let busy = self.lanes.iter().map(|lane| lane.busy_until_us());
+        let busy = self.lanes.iter().map(Lane::busy_until_us);
         self.clock.reach_us(busy.fold(0.0, f64::max));
         Ok(true)
     }
