@@ -281,7 +281,7 @@ impl AllReduce<'_> {
             // In step s host h sends part h − s; having received part h + 1 last, it owns that one.
             let (at, len) = part(mine + 2 * hosts - step);
             let (into, more) = part(mine + 2 * hosts - step - 1);
-            let mut exchange = Exchange::new(self.comm, self.notice.call);
+            let mut exchange = Exchange::new(self.comm, self.notice.call).going_on(step > 0);
             exchange.send(
                 next,
                 Source::View {

@@ -210,12 +210,18 @@ impl Crew {
     }
 
     /// Runs a wait with its object on the board, so that who waits for me can name whom I wait for.
-    pub(super) fn awaiting<T>(&self, rank: Rank, wait: impl FnOnce() -> T) -> T {
-        let word = self.board.awaits(self.me());
-        word.store(rank.0.wrapping_add(1), Ordering::Relaxed);
-        let result = wait();
-        word.store(0, Ordering::Relaxed);
-        result
+    /// It stays there if the wait fails: the others' waits end a little later.
+    fn awaiting(&self, rank: Rank, wait: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
+        self.await_openly(Some(rank));
+        wait()?;
+        self.await_openly(None);
+        Ok(())
+    }
+
+    /// Says on the board whom I wait for.
+    pub(super) fn await_openly(&self, rank: Option<Rank>) {
+        let word = rank.map_or(0, |rank| rank.0.wrapping_add(1));
+        self.board.awaits(self.me()).store(word, Ordering::Relaxed);
     }
 
     /// Who is to blame if `rank` does not move: whom it waits for, and so on.
