@@ -1,5 +1,5 @@
 //! The program: argv in, exit code out.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    ncclbench::app::run(std::env::args_os()).into()
 }

@@ -8,6 +8,7 @@ pub mod datatype;
 pub mod env;
 pub mod fault;
 pub mod float8;
+pub mod moment;
 pub mod pattern;
 pub mod rank;
 pub mod redop;

@@ -1,1 +1,85 @@
-//! The command line, the environment and files of wishes, as plain values; nothing is computed here.
+//! The command line and the process's surroundings, as plain values; nothing is computed here.
+//!
+//! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
+
+mod args;
+pub mod environment;
+mod help;
+mod options;
+mod refusal;
+mod registry;
+mod resolve;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use args::Args;
+
+use crate::base::Fault;
+use clap::Parser as _;
+use clap::error::ErrorKind;
+use std::ffi::OsString;
+
+/// What a command line asks for.
+#[derive(Debug, Clone)]
+pub enum Parsed {
+    /// Measure a collective.
+    Measure(Box<Args>),
+    /// Print this to stdout and leave with success: help, version, lists.
+    Text(String),
+}
+
+/// A first word that is not a collective.
+struct Command {
+    name: &'static str,
+    /// Reads the whole command line, the program's name included.
+    parse: fn(&[OsString]) -> Result<Parsed, Fault>,
+}
+
+/// Every such word; a collective's command line is what none of them takes.
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "help",
+        parse: |_| Ok(Parsed::Text(help::help())),
+    },
+    Command {
+        name: "list",
+        parse: |_| Ok(Parsed::Text(help::list())),
+    },
+];
+
+/// Reads a command line, the program's name included.
+///
+/// # Errors
+/// `Usage`, naming the option and what it accepts.
+pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed, Fault> {
+    let argv: Vec<OsString> = argv.into_iter().collect();
+    let word = argv.get(1).and_then(|word| word.to_str());
+    let command = COMMANDS.iter().find(|command| Some(command.name) == word);
+    command.map_or(measure as fn(&[OsString]) -> _, |command| command.parse)(&argv)
+}
+
+fn measure(argv: &[OsString]) -> Result<Parsed, Fault> {
+    let options = match options::Options::try_parse_from(argv) {
+        Ok(options) => options,
+        Err(error) => return text_or_fault(&error),
+    };
+    if options.list {
+        return Ok(Parsed::Text(help::list()));
+    }
+    let argv = argv
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    resolve::resolve(options, argv).map(|args| Parsed::Measure(Box::new(args)))
+}
+
+/// clap hands help and version over as errors.
+fn text_or_fault(error: &clap::Error) -> Result<Parsed, Fault> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            Ok(Parsed::Text(error.render().to_string()))
+        }
+        _ => Err(refusal::fault(error)),
+    }
+}

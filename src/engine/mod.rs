@@ -1,1 +1,225 @@
-//! The only room that times: it takes jobs and yields samples.
+//! The only room that times: it takes jobs one by one and yields what it measured.
+//!
+//! No printer, no progress bar and no verdict here. Every engine thread of the world runs the same
+//! jobs in the same order; samples meet over the control plane between jobs, never inside a timed window.
+
+pub mod batch;
+pub mod clock;
+mod lane;
+mod verify;
+pub mod watch;
+
+pub use clock::SystemClock;
+pub use lane::Seats;
+pub use watch::Watch;
+
+use crate::backend::Session;
+use crate::base::Bytes;
+use crate::base::Clock;
+use crate::base::Fault;
+use crate::base::Kind;
+use crate::base::World;
+use crate::base::pattern::Recipe;
+use crate::bootstrap;
+use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Step;
+use crate::plan::Job;
+use crate::plan::Work;
+use crate::record::Blocking;
+use crate::record::Case;
+use crate::record::Mismatches;
+use crate::record::Sample;
+use serde::Deserialize;
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How an engine measures.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// Whether operations are waited for one by one.
+    pub blocking: Blocking,
+    /// How long members may wait for each other between operations.
+    pub control_limit: Duration,
+    /// Seed of the data; every check draws a fresh one from it.
+    pub seed: u64,
+}
+
+/// What a job gave.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Measured {
+    /// Times of all threads, and what the check found; none where it was not checked.
+    Timed(Sample, Option<Mismatches>),
+    /// The backend does not offer it; the reason.
+    Waived(String),
+}
+
+/// One engine thread: a session, its buffers and its place on the control plane.
+pub struct Engine<'a> {
+    session: &'a mut dyn Session,
+    plane: &'a dyn Bootstrap,
+    lanes: Vec<lane::Lane>,
+    world: World,
+    /// Size of each send and each receive buffer.
+    capacity: Bytes,
+    clock: Arc<dyn Clock>,
+    rules: Rules,
+    draws: u64,
+}
+
+/// What one thread tells the others about a job.
+#[derive(Debug, Serialize, Deserialize)]
+struct Told {
+    time_us: f64,
+    issue_us: f64,
+    found: Option<Mismatches>,
+}
+
+impl<'a> Engine<'a> {
+    /// Allocates a send and a receive buffer of `capacity` bytes on each lane.
+    ///
+    /// # Errors
+    /// `Call` where the memory is not to be had.
+    pub fn new(
+        session: &'a mut dyn Session,
+        plane: &'a dyn Bootstrap,
+        clock: Arc<dyn Clock>,
+        seats: Seats,
+        capacity: Bytes,
+        rules: Rules,
+    ) -> Result<Self, Fault> {
+        let world = seats.world;
+        let lanes = lane::allocate(session, seats, capacity)?;
+        let clock = session.clock().unwrap_or(clock);
+        Ok(Self {
+            session,
+            plane,
+            lanes,
+            world,
+            capacity,
+            clock,
+            rules,
+            draws: 0,
+        })
+    }
+
+    /// Runs one job; `None` for a warm-up.
+    ///
+    /// # Errors
+    /// Whatever ends the run, on any thread of the world.
+    pub fn run(&mut self, job: &Job) -> Result<Option<Measured>, Fault> {
+        match job.work {
+            Work::WarmUp => self.warm_up(job).map(|()| None),
+            Work::Measure => self.measure(job).map(Some),
+        }
+    }
+
+    /// Untimed operations on one size; what the backend does not offer is left to the rows.
+    fn warm_up(&mut self, job: &Job) -> Result<(), Fault> {
+        self.enter(&job.case, "warming up");
+        for _ in 0..job.case.iterations {
+            match self.enqueue_once(job) {
+                Err(fault) if fault.kind == Kind::Unsupported => return Ok(()),
+                other => other?,
+            }
+        }
+        self.drain()
+    }
+
+    fn measure(&mut self, job: &Job) -> Result<Measured, Fault> {
+        self.enter(&job.case, "preparing");
+        if let Some(reason) = self.try_once(job)? {
+            return Ok(Measured::Waived(reason));
+        }
+        self.enter(&job.case, "measuring");
+        let timing = self.time(job)?;
+        let found = self.check(job)?;
+        self.gather(&job.case, timing, found)
+    }
+
+    /// One untimed operation on fresh data, and agreement on whether there is such a thing here.
+    ///
+    /// The data is made even where nothing will be checked: what memory happens to hold may be
+    /// slow to compute with (subnormal numbers) or draw another power.
+    fn try_once(&mut self, job: &Job) -> Result<Option<String>, Fault> {
+        let recipe = self.draw(job);
+        self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
+        let tried = self.enqueue_once(job).and_then(|()| self.drain());
+        match self
+            .plane
+            .agree(self.step("the first operation of a size"), tried)
+        {
+            Err(fault) if fault.kind == Kind::Unsupported => Ok(Some(fault.message)),
+            other => other.map(|()| None),
+        }
+    }
+
+    /// Every thread's figures on every thread, so that all reach the same end.
+    fn gather(
+        &self,
+        case: &Case,
+        timing: batch::Timing,
+        found: Option<Mismatches>,
+    ) -> Result<Measured, Fault> {
+        self.enter(case, "gathering");
+        let per_op = f64::from(case.iterations) * f64::from(case.ops_per_batch);
+        let micros = |spent: Duration| spent.as_secs_f64() * 1e6 / per_op;
+        let told = Told {
+            time_us: micros(timing.total),
+            issue_us: micros(timing.issue),
+            found,
+        };
+        let mut sample = Sample::default();
+        let mut all: Option<Mismatches> = None;
+        for bytes in self
+            .plane
+            .all_gather(self.step("a row's times"), &bootstrap::encode(&told)?)?
+        {
+            let told: Told = bootstrap::decode(&bytes)?;
+            sample.time_us.push(told.time_us);
+            sample.issue_us.push(told.issue_us);
+            if let Some(found) = told.found {
+                sample.wrong.push(found.wrong);
+                all.get_or_insert_default().add(found);
+            }
+        }
+        Ok(Measured::Timed(sample, all))
+    }
+
+    /// A recipe with a seed that no other operation of this run has had.
+    fn draw(&mut self, job: &Job) -> Recipe {
+        self.draws += 1;
+        Recipe {
+            seed: self
+                .rules
+                .seed
+                .wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            dtype: job.case.dtype,
+            redop: job.case.redop,
+            world: self.world,
+        }
+    }
+
+    fn enter(&self, case: &Case, doing: &str) {
+        self.plane
+            .pulse()
+            .enter(format!("{doing} {} {}", case.size, case.placement));
+    }
+
+    fn step<'s>(&self, name: &'s str) -> Step<'s> {
+        Step {
+            name,
+            limit: self.rules.control_limit,
+        }
+    }
+}
+
+impl std::fmt::Debug for Engine<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine")
+            .field("lanes", &self.lanes)
+            .field("capacity", &self.capacity)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,5 +1,6 @@
 //! One line of work with every number resolved.
 
+use super::line::finite;
 use crate::base::{Bytes, DataType, Placement, RedOp};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,7 @@ pub struct Case {
     /// Numerator of algbw.
     pub algo_bytes: Bytes,
     /// busbw / algbw.
+    #[serde(serialize_with = "finite")]
     pub bus_factor: f64,
     /// Iterations of the timed loop.
     pub iterations: u32,

@@ -1,5 +1,7 @@
 //! What opens and what closes a run's file.
 
+use super::Settings;
+use super::line::{all_finite, finite};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -57,6 +59,8 @@ pub struct Header {
     pub ncclbench: String,
     /// When the run began, RFC 3339 in UTC.
     pub started: String,
+    /// Seconds that local time is ahead of UTC on the first rank; the table's timestamps are local.
+    pub utc_offset_s: i32,
     /// The command line, as given.
     pub args: Vec<String>,
     /// The collective's one spelling.
@@ -73,6 +77,8 @@ pub struct Header {
     pub launcher_reason: String,
     /// Processes, threads for each, GPUs for each thread.
     pub shape: [u32; 3],
+    /// What the run was told to do.
+    pub settings: Settings,
     /// How the table's `time` combines ranks: `rank0`, `mean`, `min`, `max`.
     pub average: String,
     /// The libraries that were loaded.
@@ -88,6 +94,7 @@ pub struct Header {
     /// What a reader must know: inexact checks, shared GPUs, skipped steps.
     pub notes: Vec<String>,
     /// Milliseconds that the steps of initialisation took on the first rank.
+    #[serde(serialize_with = "all_finite")]
     pub init_ms: BTreeMap<String, f64>,
 }
 
@@ -98,9 +105,11 @@ pub struct Footer {
     pub ended: String,
     /// Rows written.
     pub rows: u64,
-    /// Measurements with any wrong element.
+    /// Pairs of a measurement and a thread of the world whose output had any wrong element, as
+    /// nccl-tests counts its `Out of bounds values`.
     pub wrong_measurements: u64,
-    /// Mean of all bus bandwidths, as nccl-tests prints it.
+    /// Mean of the bus bandwidths of all measurements, as nccl-tests prints it; 0 where there is none.
+    #[serde(serialize_with = "finite")]
     pub average_busbw_gbps: f64,
     /// The exit code that all processes agreed on.
     pub exit_code: u8,

@@ -5,13 +5,17 @@
 
 pub mod case;
 pub mod header;
+pub mod line;
 pub mod row;
 pub mod sample;
+pub mod settings;
 
 pub use case::{Case, InPlace};
 pub use header::{DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
+pub use line::{Line, Run};
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
+pub use settings::{Blocking, Settings};
 
 /// Schema number of the lines that a run's file holds.
 pub const SCHEMA: u32 = 1;

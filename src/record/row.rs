@@ -1,5 +1,6 @@
 //! A case and what came of it.
 
+use super::line::finite;
 use super::{BadElement, Case};
 use crate::base::{GBps, Micros};
 use serde::{Deserialize, Serialize};
@@ -8,12 +9,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Arithmetic mean.
+    #[serde(serialize_with = "finite")]
     pub mean_us: f64,
     /// Smallest.
+    #[serde(serialize_with = "finite")]
     pub min_us: f64,
     /// Largest; verdicts use this one.
+    #[serde(serialize_with = "finite")]
     pub max_us: f64,
     /// The first thread's.
+    #[serde(serialize_with = "finite")]
     pub rank0_us: f64,
 }
 
@@ -24,17 +29,22 @@ pub enum Outcome {
     /// It was run.
     Measured {
         /// Time per operation, combined over ranks as the run's `average` says.
+        #[serde(serialize_with = "finite")]
         time_us: Micros,
         /// Time per operation over the threads of the world.
         time: Spread,
         /// Host time spent issuing, per operation, over the threads of the world.
         issue: Spread,
         /// Algorithm bandwidth from `time_us`.
+        #[serde(serialize_with = "finite")]
         algbw_gbps: GBps,
         /// Bus bandwidth from `time_us`.
+        #[serde(serialize_with = "finite")]
         busbw_gbps: GBps,
         /// Wrong elements over all ranks; none where it was not checked.
         wrong: Option<u64>,
+        /// Threads of the world whose output had any wrong element.
+        wrong_threads: u32,
         /// Why it was not checked, where it was not.
         unchecked: Option<String>,
         /// The first wrong elements.
@@ -58,4 +68,11 @@ pub struct Row {
     pub outcome: Outcome,
     /// When it was finished, RFC 3339 in UTC.
     pub at: String,
+}
+
+impl Row {
+    /// Whether its check found any wrong element.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self.outcome, Outcome::Measured { wrong: Some(wrong), .. } if wrong > 0)
+    }
 }

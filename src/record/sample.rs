@@ -9,6 +9,8 @@ pub struct Sample {
     pub time_us: Vec<f64>,
     /// Time per operation in µs that the host spent issuing, in the same order.
     pub issue_us: Vec<f64>,
+    /// Wrong elements that each thread's check found, in the same order; empty where nothing was checked.
+    pub wrong: Vec<u64>,
 }
 
 /// A wrong element.

@@ -1,0 +1,187 @@
+//! What the first thread of the world tells: the header, each row as it comes, and the footer.
+
+use super::fleet::Fleet;
+use super::output::Output;
+use super::worker::Limit;
+use super::worker::Tally;
+use crate::base::Env;
+use crate::base::Fault;
+use crate::base::moment;
+use crate::digest;
+use crate::digest::Average;
+use crate::digest::Figures;
+use crate::engine::Measured;
+use crate::engine::SystemClock;
+use crate::launcher::ProcessSeat;
+use crate::plan;
+use crate::plan::PlanSpec;
+use crate::record::Case;
+use crate::record::Footer;
+use crate::record::Header;
+use crate::record::Row;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use std::time::UNIX_EPOCH;
+
+/// What the header says that is known before a session is open.
+#[derive(Debug)]
+pub(super) struct Facts<'a> {
+    pub(super) args: Vec<String>,
+    pub(super) env: &'a Env,
+    pub(super) fleet: Fleet,
+    pub(super) launch: &'a ProcessSeat,
+    pub(super) wished: &'a PlanSpec,
+    pub(super) measured: bool,
+    pub(super) average: Average,
+    pub(super) timestamps: bool,
+    pub(super) notes: Vec<String>,
+}
+
+/// The teller: its facts, where it writes, and what it has counted.
+pub(super) struct Narrator<'a> {
+    facts: Facts<'a>,
+    output: Output,
+    started: Duration,
+    figures: Figures,
+    init_ms: BTreeMap<String, f64>,
+}
+
+impl<'a> Narrator<'a> {
+    /// Opens what is written to.
+    ///
+    /// # Errors
+    /// `Output` if the file cannot be created.
+    pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
+        Ok(Self {
+            facts,
+            output: Output::open(file)?,
+            started: now(),
+            figures: Figures::default(),
+            init_ms: BTreeMap::new(),
+        })
+    }
+
+    /// Keeps how long a step of initialisation took.
+    pub(super) fn took(&mut self, step: &str, time: Duration) {
+        self.init_ms
+            .insert(step.to_owned(), time.as_secs_f64() * 1e3);
+    }
+
+    /// Writes the header; says on stderr what a person must know before the first row.
+    pub(super) fn begin(&mut self, spec: &PlanSpec, limit: Limit) -> Result<(), Fault> {
+        let clamped = limit.0.filter(|limit| *limit < self.facts.wished.sweep.max);
+        if let Some(limit) = clamped {
+            super::say(&format!(
+                "warning: sizes above {} B are left out: the free memory allows no larger buffers",
+                limit.0
+            ));
+        }
+        super::say(&self.opening(spec));
+        for note in &self.facts.notes {
+            super::say(&format!("note: {note}"));
+        }
+        let header = self.header(spec, clamped.map(|limit| limit.0));
+        self.output.begin(&header)
+    }
+
+    pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
+        self.figures.add(row);
+        self.output.row(row)
+    }
+
+    /// Writes the footer of a run that came to its end.
+    pub(super) fn end(&mut self, tally: &Tally) -> Result<(), Fault> {
+        let footer = footer(&self.figures, tally.exit_code(), None);
+        self.output.end(&footer)
+    }
+
+    /// Writes the footer of a run that a fault ended.
+    pub(super) fn cut_short(&mut self, fault: &Fault, exit_code: u8) {
+        self.output
+            .cut_short(&footer(&self.figures, exit_code, Some(fault.to_string())));
+    }
+
+    /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
+    fn opening(&self, spec: &PlanSpec) -> String {
+        let Facts { fleet, launch, .. } = &self.facts;
+        let card = &fleet.cards[0];
+        let libraries: Vec<_> = card
+            .libraries
+            .iter()
+            .map(|library| {
+                let kind = if library.stand_in { " (stand-in)" } else { "" };
+                format!(
+                    ", {} {}{kind} from {}",
+                    library.name, library.version, library.path
+                )
+            })
+            .collect();
+        format!(
+            "ncclbench {}: {} on backend {}{}; {} ranks in {} processes on {} hosts; launcher {} ({})",
+            card.version,
+            spec.collective.name(),
+            card.backend,
+            libraries.concat(),
+            fleet.world(),
+            launch.processes,
+            fleet.hosts(),
+            launch.launcher,
+            launch.reason
+        )
+    }
+
+    fn header(&self, spec: &PlanSpec, clamped_to_bytes: Option<u64>) -> Header {
+        let Facts { fleet, launch, .. } = &self.facts;
+        let card = &fleet.cards[0];
+        Header {
+            schema: crate::record::SCHEMA,
+            ncclbench: card.version.clone(),
+            started: moment::rfc3339(self.started),
+            utc_offset_s: crate::cli::environment::utc_offset_s(self.started),
+            args: self.facts.args.clone(),
+            collective: spec.collective.name().to_owned(),
+            backend: card.backend.clone(),
+            measured: self.facts.measured,
+            stand_in: card.libraries.iter().any(|library| library.stand_in),
+            launcher: launch.launcher.to_owned(),
+            launcher_reason: launch.reason.clone(),
+            shape: [launch.processes, card.shape.threads, card.shape.gpus],
+            settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            average: self.facts.average.name().to_owned(),
+            libraries: card.libraries.clone(),
+            seats: fleet.seats.clone(),
+            environment: super::allow_list::of(self.facts.env),
+            plan: plan::digest(spec, fleet.world()),
+            clamped_to_bytes,
+            notes: self.facts.notes.clone(),
+            init_ms: self.init_ms.clone(),
+        }
+    }
+}
+
+/// The row of what the engine gave; the same on every thread.
+pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
+    let at = moment::rfc3339(now());
+    match measured {
+        Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
+        Measured::Waived(reason) => digest::waived(case, reason, at),
+    }
+}
+
+fn footer(figures: &Figures, exit_code: u8, fault: Option<String>) -> Footer {
+    Footer {
+        ended: moment::rfc3339(now()),
+        rows: figures.rows,
+        wrong_measurements: figures.wrong_measurements,
+        average_busbw_gbps: figures.average_busbw_gbps(),
+        exit_code,
+        fault,
+    }
+}
+
+fn now() -> Duration {
+    SystemClock
+        .wall()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+}

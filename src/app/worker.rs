@@ -1,0 +1,289 @@
+//! One engine thread from opening its session to its last row.
+//!
+//! Every thread of the world goes through the same steps; the first one also writes.
+
+use super::fleet::Fleet;
+use super::narrator::Narrator;
+use crate::backend::Backend;
+use crate::backend::Session;
+use crate::backend::ThreadSeat;
+use crate::base::Bytes;
+use crate::base::Clock;
+use crate::base::Fault;
+use crate::base::FaultContext;
+use crate::base::Kind;
+use crate::base::fault::Place;
+use crate::bootstrap;
+use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Step;
+use crate::digest::Average;
+use crate::digest::Figures;
+use crate::engine::Engine;
+use crate::engine::Rules;
+use crate::engine::Seats;
+use crate::plan;
+use crate::plan::PlanSpec;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What all threads of a process share.
+#[derive(Debug)]
+pub(super) struct Common<'a> {
+    pub(super) backend: &'static dyn Backend,
+    pub(super) fleet: &'a Fleet,
+    pub(super) spec: PlanSpec,
+    pub(super) average: Average,
+    pub(super) exit: super::ending::Exit,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) rules: Rules,
+    pub(super) init_limit: Duration,
+}
+
+/// What a run came to; the same on every thread of the world.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Tally {
+    pub(super) figures: Figures,
+}
+
+/// The size limit that memory sets, as all threads agreed on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limit(pub(super) Option<Bytes>);
+
+impl Tally {
+    /// The exit code: wrong data before everything, and a run that measured nothing is no success.
+    pub(super) fn exit_code(&self) -> u8 {
+        if self.figures.wrong_measurements > 0 {
+            5
+        } else if self.figures.measured == 0 {
+            3
+        } else {
+            0
+        }
+    }
+}
+
+/// Runs one thread. `narrator` is there on the first thread of the world only.
+///
+/// # Errors
+/// Whatever ends the run.
+pub(super) fn work(
+    common: &Common<'_>,
+    seat: &ThreadSeat,
+    plane: &dyn Bootstrap,
+    mut narrator: Option<&mut Narrator<'_>>,
+) -> Result<Tally, Fault> {
+    plane.pulse().enter("opening the communicator");
+    let started = common.clock.now();
+    let mut session = open(common, seat, plane)?;
+    let opened = common.clock.now();
+    common.exit.add(session.aborter());
+    let limit = memory_limit(common, seat, &*session, plane)?;
+    let spec = clamp(&common.spec, limit)?;
+    agree_on_plan(common, &spec, plane)?;
+    let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
+    let allocated = common.clock.now();
+    if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.took("communicator", opened.saturating_sub(started));
+        narrator.took("buffers", allocated.saturating_sub(opened));
+        narrator.begin(&spec, limit)?;
+    }
+    let tally = sweep(common, &spec, &mut engine, narrator.as_deref_mut())?;
+    plane.pulse().enter("closing the communicator");
+    drop(session);
+    plane.barrier(step("the end of the run", common.init_limit))?;
+    Ok(tally)
+}
+
+fn open(
+    common: &Common<'_>,
+    seat: &ThreadSeat,
+    plane: &dyn Bootstrap,
+) -> Result<Box<dyn Session>, Fault> {
+    let opened = common.backend.open(seat, plane).while_doing(|| {
+        format!(
+            "opening a communicator of {} ranks on backend `{}`",
+            seat.world,
+            common.backend.name()
+        )
+    });
+    let (session, outcome) = split(opened.map_err(|fault| fault.at(place(seat))));
+    plane.agree(step("the communicator", common.init_limit), outcome)?;
+    session.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not open the communicator"))
+}
+
+/// The two halves of a result, so that the fault can travel and the value stay.
+fn split<T>(result: Result<T, Fault>) -> (Option<T>, Result<(), Fault>) {
+    match result {
+        Ok(value) => (Some(value), Ok(())),
+        Err(fault) => (None, Err(fault)),
+    }
+}
+
+/// The least over all ranks of what two buffers may take: free memory after the communicator is
+/// made, shared fairly where ranks share a device, less a reserve for what libraries allocate late.
+fn memory_limit(
+    common: &Common<'_>,
+    seat: &ThreadSeat,
+    session: &dyn Session,
+    plane: &dyn Bootstrap,
+) -> Result<Limit, Fault> {
+    let mut mine: Option<u64> = None;
+    let mut outcome = Ok(());
+    for (lane, &rank) in seat.ranks.iter().enumerate() {
+        match session.free_memory(lane) {
+            Ok(Some(free)) => {
+                let share = buffer_limit(free.0, common.fleet.sharers(rank));
+                mine = Some(mine.map_or(share, |least| least.min(share)));
+            }
+            Ok(None) => {}
+            Err(fault) => outcome = Err(fault.at(place(seat))),
+        }
+    }
+    plane.agree(step("the free memory", common.init_limit), outcome)?;
+    let said = plane.all_gather(
+        step("the memory limit", common.init_limit),
+        &bootstrap::encode(&mine)?,
+    )?;
+    let mut least = None;
+    for bytes in said {
+        let theirs: Option<u64> = bootstrap::decode(&bytes)?;
+        least = [least, theirs].into_iter().flatten().min();
+    }
+    Ok(Limit(least.map(Bytes)))
+}
+
+/// Bytes for each of a rank's two buffers.
+fn buffer_limit(free: u64, sharers: u64) -> u64 {
+    let reserve = (free / 16).min(2 << 30);
+    (free - reserve) / sharers.max(1) / 2
+}
+
+fn clamp(spec: &PlanSpec, limit: Limit) -> Result<PlanSpec, Fault> {
+    match limit.0 {
+        Some(limit) if limit < spec.sweep.min => Err(Fault::new(
+            Kind::Missing,
+            format!("there is not enough memory: buffers of {limit} are the most, the smallest size is {}", spec.sweep.min),
+        )
+        .hint("start with a smaller size, `-b`")),
+        Some(limit) => Ok(PlanSpec { sweep: spec.sweep.clamped(limit), ..spec.clone() }),
+        None => Ok(spec.clone()),
+    }
+}
+
+/// Compares digests before the first launch: ranks that would do different things stop here.
+fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) -> Result<(), Fault> {
+    let mine = plan::digest(spec, common.fleet.world());
+    let all = plane.all_gather(
+        step("the plan's digest", common.init_limit),
+        mine.as_bytes(),
+    )?;
+    let differs = all.iter().position(|theirs| theirs != &all[0]);
+    let Some(other) = differs else { return Ok(()) };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Err(Fault::new(
+        Kind::Disagree,
+        format!(
+            "ranks disagree on the plan: the first thread has {}, thread {other} has {}",
+            text(&all[0]),
+            text(&all[other])
+        ),
+    )
+    .hint(
+        "start all processes with the same options; compare `ncclbench … --dry-run` on both hosts",
+    ))
+}
+
+fn engine<'s>(
+    common: &Common<'_>,
+    seat: &ThreadSeat,
+    spec: &PlanSpec,
+    session: &'s mut dyn Session,
+    plane: &'s dyn Bootstrap,
+) -> Result<Engine<'s>, Fault> {
+    let gpu = |rank: &crate::base::Rank| {
+        let device = &common.fleet.seats[rank.0 as usize].device;
+        device.uuid.as_ref().map(|_| device.ordinal)
+    };
+    let seats = Seats {
+        world: seat.world,
+        gpus: seat.ranks.iter().map(gpu).collect(),
+        ranks: seat.ranks.clone(),
+        host: seat.host.clone(),
+    };
+    let clock = Arc::clone(&common.clock);
+    let made = Engine::new(
+        session,
+        plane,
+        clock,
+        seats,
+        plan::max_bytes(spec),
+        common.rules,
+    );
+    let (engine, outcome) = split(made.map_err(|fault| fault.at(place(seat))));
+    plane.agree(step("the buffers", common.init_limit), outcome)?;
+    engine.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not allocate its buffers"))
+}
+
+/// All cycles of the sweep; without end where the spec says so.
+fn sweep(
+    common: &Common<'_>,
+    spec: &PlanSpec,
+    engine: &mut Engine<'_>,
+    mut narrator: Option<&mut Narrator<'_>>,
+) -> Result<Tally, Fault> {
+    let mut tally = Tally::default();
+    let cycles = if spec.cycles == 0 {
+        u32::MAX
+    } else {
+        spec.cycles
+    };
+    for cycle in 0..cycles {
+        for job in plan::jobs(spec, common.fleet.world(), cycle)? {
+            let Some(measured) = engine.run(&job)? else {
+                continue;
+            };
+            let row = super::narrator::row(job.case, measured, common.average);
+            tally.figures.add(&row);
+            if let Some(narrator) = narrator.as_deref_mut() {
+                narrator.row(&row)?;
+            }
+        }
+    }
+    Ok(tally)
+}
+
+fn step(name: &str, limit: Duration) -> Step<'_> {
+    Step { name, limit }
+}
+
+/// Where a thread is, for its faults.
+pub(super) fn place(seat: &ThreadSeat) -> Place {
+    Place {
+        rank: seat.ranks.first().map_or(0, |rank| rank.0),
+        host: seat.host.clone(),
+        gpu: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_buffers_and_a_reserve_fit_into_each_ranks_share() {
+        let limit = buffer_limit(100 << 30, 4);
+        assert!(4 * 2 * limit <= (100 << 30) - (2 << 30) && limit > 12 << 30);
+        assert!(buffer_limit(139 << 30, 1) >= 16 << 30);
+        assert_eq!(buffer_limit(0, 0), 0);
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_is_no_success_and_wrong_data_outweighs_it() {
+        assert_eq!(Tally::default().exit_code(), 3);
+        let figures = Figures {
+            wrong_measurements: 1,
+            ..Figures::default()
+        };
+        assert_eq!(Tally { figures }.exit_code(), 5);
+    }
+}

@@ -1,0 +1,44 @@
+//! What a command line asks for, as plain data: every value read and in range.
+
+use crate::backend::Backend;
+use crate::digest::Average;
+use crate::launcher;
+use crate::plan::PlanSpec;
+use std::time::Duration;
+
+/// `ncclbench COLLECTIVE …`, read and checked.
+#[derive(Debug, Clone)]
+pub struct Args {
+    /// What to measure.
+    pub plan: PlanSpec,
+    /// Engine threads of each process (`-t`).
+    pub threads: u32,
+    /// GPUs of each thread (`-g`).
+    pub gpus: u32,
+    /// How the headline time combines threads (`-a`).
+    pub average: Average,
+    /// Whether the table's rows end in the local time (`-S`).
+    pub timestamps: bool,
+    /// Who runs it.
+    pub backend: &'static dyn Backend,
+    /// How the processes were started and how they meet.
+    pub launch: launcher::Wish,
+    /// What to call this host instead of what it is.
+    pub host_label: Option<String>,
+    /// Two ranks on one GPU are allowed.
+    pub allow_shared_gpu: bool,
+    /// The NCCL library to load.
+    pub nccl_lib: Option<String>,
+    /// Where the run's file goes.
+    pub output: Option<String>,
+    /// How long starting up may take, step by step.
+    pub timeout_init: Duration,
+    /// How long an operation may go without progress; none is for ever.
+    pub timeout_op: Option<Duration>,
+    /// Seed of the data and of what is simulated.
+    pub seed: u64,
+    /// Print the plan and end.
+    pub dry_run: bool,
+    /// The command line, as given.
+    pub argv: Vec<String>,
+}

@@ -1,0 +1,136 @@
+//! From options to `Args`: names looked up, combinations checked.
+
+use super::args::Args;
+use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
+use super::registry;
+use crate::base::sweep::{Step, Sweep};
+use crate::base::{Bytes, DataType, Fault, RedOp};
+use crate::collective;
+use crate::collective::Collective;
+use crate::digest::Average;
+use crate::launcher;
+use crate::plan::PlanSpec;
+use crate::record::Blocking;
+use std::time::Duration;
+
+pub(super) fn resolve(options: Options, argv: Vec<String>) -> Result<Args, Fault> {
+    let Some(word) = &options.collective else {
+        return Err(no_collective());
+    };
+    let what = collective::by_name(word)
+        .map_err(|fault| fault.hint("run `ncclbench --help` for the whole command line"))?;
+    let results = options.results;
+    let timeout_init = positive("--timeout-init", results.timeout_init)?;
+    Ok(Args {
+        plan: plan(what, &options.sizes, &options.loops)?,
+        threads: options.world.nthreads,
+        gpus: options.world.ngpus,
+        average: Average::ALL[options.loops.average as usize],
+        timestamps: results.report_timestamps != 0,
+        backend: registry::backend(options.world.backend.as_deref())?,
+        allow_shared_gpu: options.world.allow_shared_gpu,
+        nccl_lib: options.world.nccl_lib.clone(),
+        host_label: options.world.host_label.clone(),
+        launch: launch(options.world, timeout_init)?,
+        output: results.output,
+        timeout_init,
+        timeout_op: op_limit(results.timeout, results.timeout_op),
+        seed: options.loops.seed,
+        dry_run: options.dry_run,
+        argv,
+    })
+}
+
+fn no_collective() -> Fault {
+    let names: Vec<_> = collective::ALL.iter().map(|one| one.name()).collect();
+    Fault::usage(format!(
+        "nothing to measure was named; expected one of: {}",
+        names.join(", ")
+    ))
+    .hint("run `ncclbench --help` for the whole command line")
+}
+
+fn plan(
+    what: &'static dyn Collective,
+    sizes: &SizeOptions,
+    loops: &LoopOptions,
+) -> Result<PlanSpec, Fault> {
+    Ok(PlanSpec {
+        collective: what,
+        dtypes: one_or_all(&sizes.datatype, DataType::ALL)?,
+        redops: one_or_all(&sizes.op, RedOp::ALL)?,
+        sweep: Sweep::new(sizes.minbytes, sizes.maxbytes, step(sizes))?,
+        iterations: loops.iters,
+        ops_per_batch: loops.agg_iters,
+        warmup: loops.warmup_iters,
+        checks: loops.check,
+        blocking: Blocking::ALL[loops.blocking as usize],
+        cycles: loops.run_cycles,
+    })
+}
+
+/// As in nccl-tests a factor above 1 wins over a step; unlike there the default is a factor of 2.
+fn step(sizes: &SizeOptions) -> Step {
+    let added = sizes.stepbytes.unwrap_or(Bytes(1 << 20));
+    match sizes.stepfactor {
+        Some(0 | 1) => Step::Bytes(added.0),
+        Some(factor) => Step::Factor(factor.into()),
+        None if sizes.stepbytes.is_some() => Step::Bytes(added.0),
+        None => Step::Factor(2),
+    }
+}
+
+fn one_or_all<T>(text: &str, all: &[T]) -> Result<Vec<T>, Fault>
+where
+    T: Copy + std::str::FromStr<Err = Fault>,
+{
+    if text.eq_ignore_ascii_case("all") {
+        Ok(all.to_vec())
+    } else {
+        Ok(vec![text.parse()?])
+    }
+}
+
+/// Which launchers there are is known to the launchers.
+fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish, Fault> {
+    if let (Some(rank), Some(world)) = (world.rank, world.world) {
+        require_below(rank, world)?;
+    }
+    Ok(launcher::Wish {
+        launcher: world.launcher,
+        spawn: world.spawn,
+        rank: world.rank,
+        world: world.world,
+        rendezvous: world.rendezvous,
+        secret_file: world.secret_file,
+        timeout_init,
+        pmix_lib: world.pmix_lib,
+        ranks_per_process: world.nthreads * world.ngpus,
+    })
+}
+
+fn require_below(rank: u32, world: u32) -> Result<(), Fault> {
+    if rank < world {
+        return Ok(());
+    }
+    Err(Fault::usage(format!(
+        "`--rank {rank}` is not below `--world {world}`; ranks count from 0"
+    )))
+}
+
+/// nccl-tests' `-T`, where it is on, else `--timeout-op`; 0 is for ever.
+fn op_limit(timeout: u32, timeout_op: Duration) -> Option<Duration> {
+    if timeout > 0 {
+        return Some(Duration::from_secs(timeout.into()));
+    }
+    (!timeout_op.is_zero()).then_some(timeout_op)
+}
+
+fn positive(option: &str, duration: Duration) -> Result<Duration, Fault> {
+    if duration.is_zero() {
+        return Err(Fault::usage(format!(
+            "`{option}` is 0; expected more than 0 seconds"
+        )));
+    }
+    Ok(duration)
+}

@@ -1,0 +1,274 @@
+//! Command lines as people write them, and what becomes of them.
+
+use super::*;
+use crate::base::sweep::Step;
+use crate::base::{Bytes, DataType, Kind, RedOp};
+use crate::digest::Average;
+use crate::record::Blocking;
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn read(line: &str) -> Result<Parsed, Fault> {
+    let words = line.split_whitespace();
+    parse(std::iter::once("ncclbench").chain(words).map(Into::into))
+}
+
+fn args(line: &str) -> Args {
+    match read(line).unwrap() {
+        Parsed::Measure(args) => *args,
+        Parsed::Text(text) => panic!("{text}"),
+    }
+}
+
+fn refusal(line: &str) -> String {
+    let fault = read(line).unwrap_err();
+    assert_eq!(fault.kind, Kind::Usage, "{line}");
+    fault.to_string()
+}
+
+#[test]
+fn without_options_the_defaults_are_nccl_tests_but_for_the_step() {
+    let args = args("allreduce");
+    let plan = &args.plan;
+    assert_eq!(plan.collective.name(), "allreduce");
+    assert_eq!(
+        (plan.sweep.min, plan.sweep.max),
+        (Bytes(32 << 20), Bytes(32 << 20))
+    );
+    assert_eq!(plan.sweep.step, Step::Factor(2));
+    assert_eq!(
+        (plan.dtypes.as_slice(), plan.redops.as_slice()),
+        (&[DataType::Float][..], &[RedOp::Sum][..])
+    );
+    assert_eq!(
+        (plan.iterations, plan.warmup, plan.ops_per_batch),
+        (20, 1, 1)
+    );
+    assert_eq!(
+        (plan.checks, plan.cycles, plan.blocking),
+        (1, 1, Blocking::None)
+    );
+    assert_eq!(
+        (args.threads, args.gpus, args.average),
+        (1, 1, Average::Mean)
+    );
+    assert!(!args.timestamps && !args.dry_run && !args.allow_shared_gpu);
+    assert_eq!(args.timeout_op, Some(Duration::from_secs(600)));
+}
+
+#[test]
+fn nccl_tests_command_lines_mean_the_same_here() {
+    let short = args(
+        "all_reduce_perf -b 8 -e 16G -f 4 -g 2 -t 3 -c 0 -n 100 -w 5 -m 2 -d half -o avg -a 3 -N 0 -T 9 -S 1 -z 3",
+    );
+    let long = args(
+        "alltoall --minbytes 8 --maxbytes 16G --stepfactor 4 --ngpus 2 --nthreads 3 --check 0 --iters 100 \
+         --warmup_iters 5 --agg_iters 2 --datatype half --op avg --average 3 --run_cycles 0 --timeout 9 \
+         --report_timestamps 1 --blocking 3",
+    );
+    let hyphens = args(
+        "all-to-all -b8 -e16G -f4 -g2 -t3 -c0 -n0x64 --warmup-iters=5 --agg-iters=2 -dhalf -oavg -a3 \
+         --run-cycles=0 -T9 --report-timestamps=1 -z3",
+    );
+    for args in [short, long, hyphens] {
+        let plan = &args.plan;
+        assert_eq!(
+            (plan.sweep.min, plan.sweep.max),
+            (Bytes(8), Bytes(16 << 30))
+        );
+        assert_eq!(plan.sweep.step, Step::Factor(4));
+        assert_eq!(
+            (plan.iterations, plan.warmup, plan.ops_per_batch),
+            (100, 5, 2)
+        );
+        assert_eq!(
+            (plan.checks, plan.cycles, plan.blocking),
+            (0, 0, Blocking::BarrierOutside)
+        );
+        assert_eq!(
+            (plan.dtypes[0], plan.redops[0]),
+            (DataType::Half, RedOp::Avg)
+        );
+        assert_eq!(
+            (args.threads, args.gpus, args.average),
+            (3, 2, Average::Max)
+        );
+        assert_eq!(
+            (args.timestamps, args.timeout_op),
+            (true, Some(Duration::from_secs(9)))
+        );
+    }
+}
+
+#[test]
+fn a_step_in_bytes_is_taken_where_no_factor_above_1_is_given() {
+    for (line, step) in [
+        ("allreduce -i 1M -b 1 -e 32M", Step::Bytes(1 << 20)),
+        ("allreduce -f 1 -b 1 -e 32M", Step::Bytes(1 << 20)),
+        ("allreduce -f 1 -i 4K", Step::Bytes(4096)),
+        ("allreduce -f 3 -i 4K", Step::Factor(3)),
+    ] {
+        assert_eq!(args(line).plan.sweep.step, step, "{line}");
+    }
+}
+
+#[test]
+fn all_datatypes_and_reductions_can_be_asked_for() {
+    let args = args("allreduce -d all -o ALL");
+    assert_eq!(args.plan.dtypes, DataType::ALL);
+    assert_eq!(args.plan.redops, RedOp::ALL);
+}
+
+#[test]
+fn the_last_of_a_repeated_option_counts_as_in_nccl_tests() {
+    assert_eq!(args("allreduce -n 5 -n 7").plan.iterations, 7);
+}
+
+#[test]
+fn a_processs_place_is_given_whole_or_not_at_all() {
+    let launch = args("allreduce --rank 1 --world 3 --rendezvous node-a:29500").launch;
+    assert_eq!((launch.rank, launch.world), (Some(1), Some(3)));
+    assert_eq!(launch.rendezvous.as_deref(), Some("node-a:29500"));
+    assert!(refusal("allreduce --rank 1").contains("belong together"));
+    assert!(refusal("allreduce --world 2 --rank 1").contains("--rendezvous"));
+    assert!(refusal("allreduce --rank 3 --world 3 --rendezvous a:1").contains("count from 0"));
+    assert!(refusal("allreduce --spawn 2 --rank 1 --world 2 --rendezvous a:1").contains("exclude"));
+    assert!(refusal("allreduce --spawn 2 --launcher pmix").contains("exclude"));
+}
+
+#[test]
+fn what_is_not_accepted_is_refused_with_what_is() {
+    for (line, words) in [
+        ("", "allreduce, alltoall"),
+        ("frobnicate", "allreduce, alltoall"),
+        ("allreduce -d flaot", "bfloat16"),
+        ("allreduce -o plus", "mulsum"),
+        (
+            "allreduce --backend gpu",
+            "`gpu` for `--backend`; accepted: ",
+        ),
+        ("allreduce -b 32MM", "one suffix K, M or G"),
+        ("allreduce -b 64M", "both `-b MIN` and `-e MAX`"),
+        ("allreduce -e 8", "both `-b MIN` and `-e MAX`"),
+        ("allreduce -b 0", "at least 1"),
+        ("allreduce -i 0", "never ends"),
+        ("allreduce -n 0", "at least 1"),
+        ("allreduce -m 0", "at least 1"),
+        ("allreduce -w -1", "at least 0"),
+        ("allreduce -c -1", "at least 0"),
+        ("allreduce -N -1", "at least 0"),
+        ("allreduce -T -1", "at least 0"),
+        ("allreduce -g 0", "from 1 to 4096"),
+        ("allreduce -t 5000", "from 1 to 4096"),
+        ("allreduce -a 4", "from 0 to 3"),
+        ("allreduce -z 4", "from 0 to 3"),
+        ("allreduce -n", "needs a value"),
+        ("allreduce --itres 5", "`--iters`"),
+        ("allreduce -q", "unknown option"),
+        ("allreduce --timeout-init 0", "more than 0"),
+        ("allreduce alltoall", "extra word `alltoall`"),
+    ] {
+        let text = refusal(line);
+        assert!(text.contains(words), "{line}: {text}");
+    }
+}
+
+#[test]
+fn words_that_are_no_collective_are_answered_with_a_text() {
+    for (line, words) in [
+        ("--help", "Exit codes:"),
+        ("-h", "Exit codes:"),
+        ("help", "Exit codes:"),
+        ("--version", env!("CARGO_PKG_VERSION")),
+        ("--list", "f8e5m2"),
+        ("list", "backends:"),
+    ] {
+        let Parsed::Text(text) = read(line).unwrap() else {
+            panic!("{line}")
+        };
+        assert!(text.contains(words), "{line}: {text}");
+    }
+}
+
+#[test]
+fn the_list_names_everything_that_is_registered() {
+    let Parsed::Text(text) = read("--list").unwrap() else {
+        panic!("no list")
+    };
+    let names = crate::collective::ALL.iter().map(|one| one.name());
+    for name in names.chain(crate::backend::ALL.iter().map(|one| one.name())) {
+        assert!(text.contains(&format!("\n  {name} ")), "{name}");
+    }
+}
+
+fn word() -> impl Strategy<Value = String> {
+    const KNOWN: &[&str] = &[
+        "allreduce",
+        "alltoall",
+        "-b",
+        "-e",
+        "-f",
+        "-i",
+        "-n",
+        "-w",
+        "-m",
+        "-c",
+        "-o",
+        "-d",
+        "-g",
+        "-t",
+        "-a",
+        "-N",
+        "-T",
+        "-S",
+        "-z",
+        "--spawn",
+        "--rank",
+        "--world",
+        "--rendezvous",
+        "--backend",
+        "--seed",
+        "--timeout-op",
+        "--dry-run",
+        "--output",
+        "8",
+        "1",
+        "0",
+        "2",
+        "16G",
+        "64K",
+        "all",
+        "float",
+        "sum",
+        "sim",
+        "a:5",
+        "-1",
+        "0x10",
+        "--",
+        "",
+    ];
+    prop_oneof![
+        8 => prop::sample::select(KNOWN).prop_map(str::to_owned),
+        1 => "[ -~]{0,6}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_line_is_refused_for_its_usage_or_valid(words in prop::collection::vec(word(), 0..12)) {
+        let line = std::iter::once("ncclbench".to_owned()).chain(words);
+        match parse(line.map(Into::into)) {
+            Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
+            Ok(Parsed::Measure(args)) => {
+                let plan = &args.plan;
+                prop_assert!(plan.iterations > 0 && plan.ops_per_batch > 0);
+                prop_assert!(args.gpus > 0 && args.threads > 0 && plan.sweep.min <= plan.sweep.max);
+                prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));
+            }
+            Err(fault) => {
+                prop_assert_eq!(fault.kind, Kind::Usage);
+                prop_assert!(!fault.message.is_empty() && !fault.message.contains('\n'), "{}", fault);
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The timed loop: nothing in it but launch and mark.
+//!
+//! # Source
+//! nccl-tests 2.19.6, `src/common.cu`, `BenchTime`: barrier, host clock, n×m operations enqueued
+//! back to back over rotating parts of the buffers, poll to completion, clock; time / (n·m).
+
+use super::Engine;
+use crate::base::Bytes;
+use crate::base::Fault;
+use crate::plan::Job;
+use crate::record::Blocking;
+use crate::record::Case;
+use std::time::Duration;
+
+/// How long a timed loop took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// From the start line to the completion of the last operation.
+    pub total: Duration,
+    /// The part spent enqueueing.
+    pub issue: Duration,
+}
+
+/// How many parts of the buffers the operations of a case rotate over.
+pub(super) fn slots(capacity: Bytes, case: &Case) -> u64 {
+    if case.size.0 == 0 {
+        1
+    } else {
+        (capacity.0 / case.size.0).max(1)
+    }
+}
+
+/// How many of them one timed loop touches.
+pub(super) fn slots_used(capacity: Bytes, case: &Case) -> u64 {
+    slots(capacity, case)
+        .min(u64::from(case.iterations) * u64::from(case.ops_per_batch))
+        .max(1)
+}
+
+/// How many polls pass between two looks at whether the run has ended elsewhere.
+const POLLS_BETWEEN_LOOKS: u32 = 256;
+
+impl Engine<'_> {
+    /// Times one job from a common start line.
+    pub(super) fn time(&mut self, job: &Job) -> Result<Timing, Fault> {
+        self.plane.start_line(self.step("the start line"))?;
+        match self.rules.blocking {
+            Blocking::BarrierOutside => self.time_each_iteration(job),
+            _ => self.time_all(job),
+        }
+    }
+
+    fn time_all(&mut self, job: &Job) -> Result<Timing, Fault> {
+        let start = self.clock.now();
+        for iteration in 0..job.case.iterations {
+            self.iterate(job, iteration)?;
+        }
+        let issue = self.clock.now() - start;
+        self.drain()?;
+        Ok(Timing {
+            total: self.clock.now() - start,
+            issue,
+        })
+    }
+
+    fn time_each_iteration(&mut self, job: &Job) -> Result<Timing, Fault> {
+        let mut sum = Timing::default();
+        for iteration in 0..job.case.iterations {
+            let start = self.clock.now();
+            self.iterate(job, iteration)?;
+            sum.issue += self.clock.now() - start;
+            self.drain()?;
+            sum.total += self.clock.now() - start;
+            self.plane
+                .start_line(self.step("the barrier after an iteration"))?;
+        }
+        Ok(sum)
+    }
+
+    /// One iteration: `ops_per_batch` operations, in one group if there are several.
+    fn iterate(&mut self, job: &Job, iteration: u32) -> Result<(), Fault> {
+        let m = job.case.ops_per_batch;
+        let first = u64::from(iteration) * u64::from(m);
+        if m == 1 {
+            self.launch(job, first)?;
+            return self.after_operation();
+        }
+        let this = &*self;
+        this.session
+            .group(&mut || (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op)))?;
+        self.after_operation()
+    }
+
+    /// Enqueues operation `index` on every lane of this thread.
+    fn launch(&self, job: &Job, index: u64) -> Result<(), Fault> {
+        let shift = index % slots(self.capacity, &job.case) * job.case.size.0;
+        self.plane.pulse().issued(1);
+        if let [lane] = self.lanes.as_slice() {
+            return job
+                .what
+                .launch(self.session.ops(0), &lane.call(&job.case, shift));
+        }
+        self.session.group(&mut || {
+            self.lanes.iter().enumerate().try_for_each(|(index, lane)| {
+                job.what
+                    .launch(self.session.ops(index), &lane.call(&job.case, shift))
+            })
+        })
+    }
+
+    fn after_operation(&mut self) -> Result<(), Fault> {
+        match self.rules.blocking {
+            Blocking::None | Blocking::BarrierOutside => Ok(()),
+            Blocking::Wait => self.drain(),
+            Blocking::WaitAndBarrier => {
+                self.drain()?;
+                self.plane
+                    .barrier(self.step("the barrier after an operation"))
+            }
+        }
+    }
+
+    /// Enqueues one operation at the start of the buffers.
+    pub(super) fn enqueue_once(&mut self, job: &Job) -> Result<(), Fault> {
+        self.launch(job, 0)
+    }
+
+    /// Polls until all enqueued work is complete; gives the processor away between polls.
+    pub(super) fn drain(&mut self) -> Result<(), Fault> {
+        let mut polls = 0u32;
+        while !self.session.poll()? {
+            polls = polls.wrapping_add(1);
+            if polls % POLLS_BETWEEN_LOOKS == 0
+                && let Some(fault) = self.plane.ended()
+            {
+                return Err(fault);
+            }
+            std::thread::yield_now();
+        }
+        self.plane.pulse().caught_up();
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! Loading PTX and launching its kernels; what the kernels are is not known here.
+
+use super::Driver;
+use super::Function;
+use super::Module;
+use super::Stream;
+use super::text_of;
+use crate::base::Fault;
+use crate::base::Kind;
+use cudarc::driver::sys::CUfunction;
+use cudarc::driver::sys::CUjit_option;
+use cudarc::driver::sys::CUmodule;
+use std::ffi::CString;
+use std::ffi::c_char;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// Bytes for the log of a module that the driver refuses.
+const LOG_BYTES: usize = 8192;
+
+impl Driver {
+    /// Loads PTX for the current context's device.
+    ///
+    /// # Errors
+    /// `Call` where the driver cannot compile it, with its log.
+    pub fn load_module(&self, ptx: &str) -> Result<Module, Fault> {
+        let image = CString::new(ptx)
+            .map_err(|_| Fault::new(Kind::Call, "the kernels' PTX holds a NUL"))?;
+        let mut log: Vec<c_char> = vec![0; LOG_BYTES];
+        let mut module: CUmodule = null_mut();
+        let mut options = [
+            CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+            CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ];
+        // One byte is kept back, so that the log is terminated whatever the driver writes.
+        let mut values: [*mut c_void; 2] = [
+            log.as_mut_ptr().cast(),
+            std::ptr::without_provenance_mut(LOG_BYTES - 1),
+        ];
+        // SAFETY: image, options and values live through the call; the log's size is the one said.
+        let code = unsafe {
+            (self.calls.module_load_data_ex)(
+                &raw mut module,
+                image.as_ptr().cast(),
+                2,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            )
+        };
+        // SAFETY: the buffer is zeroed and its last byte is never written.
+        let said = unsafe { text_of(log.as_ptr()) };
+        self.check("cuModuleLoadDataEx", code).map_err(|fault| {
+            let lines: Vec<_> = said.iter().flat_map(|log| log.lines()).collect();
+            lines.into_iter().fold(fault, Fault::detail)
+        })?;
+        Ok(Module(module))
+    }
+
+    /// Unloads a module.
+    ///
+    /// # Errors
+    /// `Call` where the driver fails.
+    pub fn unload_module(&self, module: Module) -> Result<(), Fault> {
+        // SAFETY: the handle came from `load_module`, and its owner gives it up here.
+        let code = unsafe { (self.calls.module_unload)(module.0) };
+        self.check("cuModuleUnload", code)
+    }
+
+    /// A kernel of a module.
+    ///
+    /// # Errors
+    /// `Call` where the module has none of that name.
+    pub fn function(&self, module: Module, name: &str) -> Result<Function, Fault> {
+        let refuse = |_| Fault::new(Kind::Call, format!("`{name}` is no kernel's name"));
+        let text = CString::new(name).map_err(refuse)?;
+        let mut function: CUfunction = null_mut();
+        // SAFETY: writes one handle; the name lives through the call.
+        let code =
+            unsafe { (self.calls.module_get_function)(&raw mut function, module.0, text.as_ptr()) };
+        self.check("cuModuleGetFunction", code)
+            .map_err(|fault| fault.while_doing(format!("looking up kernel `{name}`")))?;
+        Ok(Function(function))
+    }
+
+    /// Enqueues a one-dimensional launch of a kernel that takes one structure by value.
+    ///
+    /// `params` is that structure; the driver copies it before it returns.
+    ///
+    /// # Errors
+    /// `Call` where the driver fails.
+    pub fn launch<P: Copy>(
+        &self,
+        function: Function,
+        blocks: u32,
+        threads: u32,
+        params: &P,
+        stream: Stream,
+    ) -> Result<(), Fault> {
+        let mut arguments: [*mut c_void; 1] = [(&raw const *params).cast_mut().cast()];
+        // SAFETY: the one argument lives through the call and is only read; what the kernel does
+        // with the addresses in it is vouched for by the builder of `params`.
+        let code = unsafe {
+            (self.calls.launch_kernel)(
+                function.0,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                stream.0,
+                arguments.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        self.check("cuLaunchKernel", code)
+    }
+}

@@ -1,0 +1,323 @@
+//! NCCL: one function for each call, with a fault that keeps the library's own words.
+//!
+//! Communicators are handles that the caller destroys or aborts; buffers are addresses that the
+//! caller vouches for. Communicators are blocking ones, as nccl-tests': on a non-blocking one
+//! NCCL starts a thread for every group call (`src/group.cc`, `ncclGroupEndInternal`), which would
+//! be timed with the operation. Deadlines are therefore the caller's business.
+
+mod memory;
+mod sys;
+mod verbs;
+
+pub use verbs::Exchange;
+pub use verbs::Operator;
+pub use verbs::Queue;
+
+use super::cuda::STAND_IN_MARK;
+use super::library::Library;
+use super::library::text_of;
+use crate::base::Fault;
+use crate::base::Kind;
+use std::ptr::null_mut;
+use sys::CommHandle;
+use sys::NcclResult;
+use sys::NcclTable;
+use sys::RawConfig;
+use sys::RawUniqueId;
+use sys::UNIQUE_ID_BYTES;
+
+/// The oldest NCCL that the required functions and the configuration's layout are known for.
+const OLDEST: i32 = 21800;
+
+/// The loaded library.
+#[derive(Debug)]
+pub struct Nccl {
+    calls: NcclTable,
+    library: Library,
+    version: i32,
+}
+
+/// What names a communicator before it exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UniqueId([u8; UNIQUE_ID_BYTES]);
+
+impl UniqueId {
+    /// The id as it travels.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// An id that travelled.
+    ///
+    /// # Errors
+    /// `Disagree` where the bytes are not as many as an id has.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Fault> {
+        bytes.try_into().map(Self).map_err(|_| {
+            let got = bytes.len();
+            let message = format!("NCCL's id has {UNIQUE_ID_BYTES} bytes, and {got} came");
+            Fault::new(Kind::Disagree, message)
+        })
+    }
+}
+
+/// One rank's communicator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comm(CommHandle);
+
+// SAFETY: the handle is a token. NCCL allows its use from any thread, one at a time, and
+// `ncclCommAbort` while another thread is inside a call; the session keeps to that.
+unsafe impl Send for Comm {}
+// SAFETY: as above.
+unsafe impl Sync for Comm {}
+
+impl Nccl {
+    /// Loads `libnccl.so.2`, or what `explicit` names.
+    ///
+    /// # Errors
+    /// `Missing` where there is none, or one that is too old.
+    pub fn load(explicit: Option<&str>) -> Result<Self, Fault> {
+        let names = match explicit {
+            Some(path) => vec![path],
+            None => vec!["libnccl.so.2", "libnccl.so"],
+        };
+        let library = Library::open("NCCL", &names, c"ncclGetVersion").map_err(|fault| {
+            fault.hint("say where it is with `--nccl-lib PATH` or `NCCLBENCH_NCCL`")
+        })?;
+        // SAFETY: the signatures are those of `nccl.h`, whose library this is.
+        let calls = unsafe { NcclTable::resolve(&library) }?;
+        let mut version = 0;
+        // SAFETY: writes one int.
+        let code = unsafe { (calls.get_version)(&raw mut version) };
+        let nccl = Self {
+            calls,
+            library,
+            version,
+        };
+        nccl.check("ncclGetVersion", code)?;
+        nccl.refuse_if_too_old()?;
+        Ok(nccl)
+    }
+
+    fn refuse_if_too_old(&self) -> Result<(), Fault> {
+        if self.version >= OLDEST {
+            return Ok(());
+        }
+        let (found, path) = (self.version_text(), self.path());
+        Err(Fault::new(
+            Kind::Missing,
+            format!("NCCL {found} (`{path}`) is too old: 2.18 or newer is needed"),
+        )
+        .hint("name a newer one with `--nccl-lib PATH` or `NCCLBENCH_NCCL`"))
+    }
+
+    /// The file it was loaded from.
+    pub fn path(&self) -> &str {
+        self.library.path()
+    }
+
+    /// Whether it is a test fixture of ours.
+    pub fn is_stand_in(&self) -> bool {
+        self.library.has(STAND_IN_MARK)
+    }
+
+    /// Its version as `ncclGetVersion` gives it: 23007 is 2.30.7.
+    pub fn version(&self) -> i32 {
+        self.version
+    }
+
+    /// Its version as people write it.
+    pub fn version_text(&self) -> String {
+        version_text(self.version)
+    }
+
+    /// Whether it has `ncclAlltoAll` (2.28 and newer).
+    pub fn has_all_to_all(&self) -> bool {
+        self.calls.all_to_all.is_some()
+    }
+
+    /// A new communicator's id; the calling process listens for its ranks from now on.
+    ///
+    /// # Errors
+    /// `Call` where the library fails.
+    pub fn unique_id(&self) -> Result<UniqueId, Fault> {
+        let mut id = RawUniqueId {
+            internal: [0; UNIQUE_ID_BYTES],
+        };
+        // SAFETY: writes one id.
+        let code = unsafe { (self.calls.get_unique_id)(&raw mut id) };
+        self.check("ncclGetUniqueId", code)?;
+        Ok(UniqueId(id.internal.map(|byte| byte.to_ne_bytes()[0])))
+    }
+
+    /// Joins `ranks` of a communicator of `world` ranks from this thread, as one group call.
+    ///
+    /// `select` is called with an index into `ranks` and makes that rank's device current. Blocks
+    /// until every rank of the world has come. The configuration is nccl-tests'.
+    ///
+    /// # Errors
+    /// `Call` where the library fails, else `select`'s.
+    pub fn join(
+        &self,
+        id: &UniqueId,
+        world: u32,
+        ranks: &[u32],
+        select: &dyn Fn(usize) -> Result<(), Fault>,
+    ) -> Result<Vec<Comm>, Fault> {
+        let mut handles: Vec<CommHandle> = vec![null_mut(); ranks.len()];
+        // The handles stay where they are until the group has closed: NCCL keeps their addresses.
+        let slots = handles.as_mut_ptr();
+        self.group("ncclCommInitRankConfig", &mut || {
+            for (index, &rank) in ranks.iter().enumerate() {
+                select(index)?;
+                // SAFETY: `index` is below the vector's length.
+                let slot = unsafe { slots.add(index) };
+                self.join_one(id, world, rank, slot)?;
+            }
+            Ok(())
+        })?;
+        Ok(handles.into_iter().map(Comm).collect())
+    }
+
+    fn join_one(
+        &self,
+        id: &UniqueId,
+        world: u32,
+        rank: u32,
+        slot: *mut CommHandle,
+    ) -> Result<(), Fault> {
+        let id = RawUniqueId {
+            internal: id.0.map(|byte| std::ffi::c_char::from_ne_bytes([byte])),
+        };
+        let mut config = RawConfig::like_nccl_tests(self.version);
+        let (world, rank) = (world.cast_signed(), rank.cast_signed());
+        // SAFETY: the slot outlives the group; the configuration is read before the call returns
+        // (`src/init.cc`, `parseCommConfig` copies it).
+        let code =
+            unsafe { (self.calls.comm_init_rank_config)(slot, world, id, rank, &raw mut config) };
+        self.check("ncclCommInitRankConfig", code)
+    }
+
+    /// Runs `body` between `ncclGroupStart` and `ncclGroupEnd`; `call` names what the group does
+    /// in the fault of the closing call.
+    ///
+    /// # Errors
+    /// Those of `body`, else `Call` where closing the group fails.
+    pub fn group(
+        &self,
+        call: &'static str,
+        body: &mut dyn FnMut() -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        // SAFETY: takes nothing; the group belongs to this thread and is closed below.
+        let code = unsafe { (self.calls.group_start)() };
+        self.check("ncclGroupStart", code)?;
+        let inside = body();
+        // SAFETY: closes the group that was opened above.
+        let code = unsafe { (self.calls.group_end)() };
+        inside?;
+        self.check(call, code)
+    }
+
+    /// Asks whether something that was enqueued has failed since.
+    ///
+    /// # Errors
+    /// `Call` with the operation's own code.
+    pub fn check_async(&self, comm: Comm) -> Result<(), Fault> {
+        let mut state = NcclResult::SUCCESS;
+        // SAFETY: the communicator is alive, as its session vouches; writes one code.
+        let code = unsafe { (self.calls.comm_get_async_error)(comm.0, &raw mut state) };
+        self.check("ncclCommGetAsyncError", code)?;
+        if state == NcclResult::IN_PROGRESS {
+            return Ok(());
+        }
+        self.check("an operation that NCCL had accepted", state)
+    }
+
+    /// Destroys a communicator after all its operations; waits for the other ranks to do the same.
+    ///
+    /// # Errors
+    /// `Call` where the library fails.
+    pub fn destroy(&self, comm: Comm) -> Result<(), Fault> {
+        // SAFETY: the owner gives the communicator up here.
+        let code = unsafe { (self.calls.comm_destroy)(comm.0) };
+        self.check("ncclCommDestroy", code)
+    }
+
+    /// Ends a communicator and whatever runs on it; other threads' calls on it return.
+    ///
+    /// # Errors
+    /// `Call` where the library fails.
+    pub fn abort(&self, comm: Comm) -> Result<(), Fault> {
+        // SAFETY: the owner gives the communicator up here. The one call that another thread may
+        // be inside is what NCCL documents this function for.
+        let code = unsafe { (self.calls.comm_abort)(comm.0) };
+        self.check("ncclCommAbort", code)
+    }
+
+    #[inline]
+    fn check(&self, call: &str, code: NcclResult) -> Result<(), Fault> {
+        if code == NcclResult::SUCCESS {
+            return Ok(());
+        }
+        Err(self.fault(call, code))
+    }
+
+    #[cold]
+    fn fault(&self, call: &str, code: NcclResult) -> Fault {
+        // SAFETY: takes any code and returns a constant string.
+        let text = unsafe { text_of((self.calls.get_error_string)(code)) };
+        let text = text.unwrap_or_else(|| "a code that this NCCL does not explain".to_owned());
+        let message = format!("{call} failed: {text} ({}, {})", code.name(), code.0);
+        // SAFETY: a null communicator asks for the process's last message, which NCCL keeps in a
+        // buffer that it never frees.
+        let last = unsafe { text_of((self.calls.get_last_error)(null_mut())) };
+        let fault = Fault::new(Kind::Call, message);
+        let fault = match last {
+            Some(last) => fault.detail(format!(
+                "NCCL's last message, which may predate this call: {}",
+                last.replace('\n', " / ")
+            )),
+            None => fault,
+        };
+        fault.hint("run once more with `NCCL_DEBUG=WARN`")
+    }
+}
+
+/// A version code as people write it.
+///
+/// # Source
+/// NCCL 2.30.7, `nccl.h`, `NCCL_VERSION`: up to 2.8 the minor version has one digit.
+fn version_text(code: i32) -> String {
+    let thousands = if code < 10_000 { 1_000 } else { 10_000 };
+    let (major, rest) = (code / thousands, code % thousands);
+    format!("{major}.{}.{}", rest / 100, rest % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_read_as_people_write_them() {
+        for (code, text) in [(23007, "2.30.7"), (21805, "2.18.5"), (2708, "2.7.8")] {
+            assert_eq!(version_text(code), text);
+        }
+    }
+
+    #[test]
+    fn an_id_of_the_wrong_length_is_a_disagreement() {
+        let fault = UniqueId::from_bytes(&[0; 127]).unwrap_err();
+        assert_eq!(fault.kind, Kind::Disagree);
+        assert!(fault.message.contains("127"), "{fault}");
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_says_how_to_name_one() {
+        let fault = Nccl::load(Some("/nowhere/libnccl.so.2")).unwrap_err();
+        assert_eq!(fault.kind, Kind::Missing);
+        assert!(
+            fault.details[0].contains("/nowhere/libnccl.so.2"),
+            "{fault}"
+        );
+        assert!(fault.hints[0].contains("NCCLBENCH_NCCL"), "{fault}");
+    }
+}

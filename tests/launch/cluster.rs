@@ -1,0 +1,141 @@
+//! Launches by real launchers: Slurm with and without PMIx, Open MPI, MPICH; and the same over the
+//! stand-in libraries.
+//!
+//! They need what `tests/all.sh` installs, builds and starts; it runs them with `--ignored`.
+
+use super::harness::{Finished, run, signal};
+use super::table::Table;
+use super::trouble::{LONG, under_way};
+use super::{LIMIT, PROGRAM, SMALL, clean, one_table, small_sizes, told};
+use rustix::process::Signal;
+use std::process::Command;
+use std::time::Duration;
+
+/// The small run on the stand-ins: a library like NCCL over a driver that has no GPU.
+const ON_STAND_INS: &[&str] = &["allreduce", "--backend", "nccl", "-b", "8", "-e", "1M"];
+
+fn needed(variable: &str, what: &str) -> std::ffi::OsString {
+    told(variable).unwrap_or_else(|| panic!("`{variable}` is not set: {what}; run tests/all.sh"))
+}
+
+/// `srun`, pointed at the tests' cluster, with an allocation's worth of options before the program.
+fn slurm(program: &str, options: &[&str]) -> Command {
+    let mut command = clean(program);
+    command.env("SLURM_CONF", needed("SLURM_CONF", "no cluster was started"));
+    command.args(options);
+    command
+}
+
+fn open_mpi() -> Command {
+    let mut command = clean("mpirun.openmpi");
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.args(["-n", "4", "--oversubscribe"]);
+    command
+}
+
+/// Runs the program under a launcher's command line.
+fn launch(mut launcher: Command, args: &[&str]) -> Finished {
+    run(launcher.arg(PROGRAM).args(args), LIMIT)
+}
+
+/// The same, with the libraries that a test built for itself.
+fn launch_on_stand_ins(mut launcher: Command) -> Finished {
+    let folder = needed("NCCLBENCH_STAND_INS", "the stand-ins were not built");
+    launcher.env("LD_LIBRARY_PATH", folder);
+    launch(launcher, ON_STAND_INS)
+}
+
+/// Fails unless there is one good table of four ranks on `hosts`.
+fn four_ranks(finished: Finished, hosts: Option<&[&str]>) -> Table {
+    let table = one_table(&[finished]);
+    assert_eq!((table.seats.len(), table.sizes()), (4, small_sizes()));
+    if let Some(hosts) = hosts {
+        assert_eq!(table.hosts(), hosts);
+    }
+    table
+}
+
+const BOTH: Option<&[&str]> = Some(&["node1", "node2"]);
+const PMIX: &[&str] = &["--mpi=pmix", "-N2", "--ntasks-per-node=2"];
+const VARIABLES: &[&str] = &["--mpi=none", "-N2", "--ntasks-per-node=2"];
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn srun_with_pmix_over_two_nodes_is_one_world() {
+    let finished = launch(slurm("srun", PMIX), SMALL);
+    four_ranks(finished, BOTH);
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn srun_without_any_process_manager_over_two_nodes_is_one_world() {
+    let finished = launch(slurm("srun", VARIABLES), SMALL);
+    four_ranks(finished, BOTH);
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn srun_that_places_three_ranks_on_one_node_and_one_on_the_other_is_one_world() {
+    let uneven = ["--mpi=pmix", "-N2", "-n4", "--distribution=plane=3"];
+    four_ranks(launch(slurm("srun", &uneven), SMALL), BOTH);
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpirun_of_open_mpi_is_one_world() {
+    four_ranks(launch(open_mpi(), SMALL), None);
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpirun_inside_an_allocation_believes_open_mpi_and_not_slurm() {
+    let mut command = slurm("salloc", &["-N2", "--ntasks-per-node=2"]);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.args(["mpirun.openmpi", "-n", "4"]);
+    four_ranks(launch(command, SMALL), BOTH);
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpiexec_of_mpich_is_refused_and_not_four_worlds_of_one() {
+    let mut command = clean("mpirun.mpich");
+    command.args(["-n", "4"]);
+    let finished = launch(command, SMALL);
+    assert_ne!(finished.code(), Some(0), "{}", finished.told());
+    assert!(!finished.stdout.contains("#wrong"), "{}", finished.told());
+    finished.expect_said("PMI");
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn a_killed_task_of_a_step_is_named_and_the_step_ends() {
+    let mut command = slurm("srun", PMIX);
+    command.arg(PROGRAM).args(LONG);
+    let (running, pids) = under_way(vec![command]);
+    signal(pids[2], Signal::KILL);
+    for one in running {
+        let finished = one.finish(Duration::from_secs(20));
+        assert_ne!(finished.code(), Some(0), "{}", finished.told());
+        finished.expect_said("rank 2");
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn srun_with_pmix_runs_the_nccl_backend_on_the_stand_ins() {
+    four_ranks(launch_on_stand_ins(slurm("srun", PMIX)), BOTH);
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn srun_with_variables_alone_runs_the_nccl_backend_on_the_stand_ins() {
+    four_ranks(launch_on_stand_ins(slurm("srun", VARIABLES)), BOTH);
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpirun_of_open_mpi_runs_the_nccl_backend_on_the_stand_ins() {
+    four_ranks(launch_on_stand_ins(open_mpi()), None);
+}
