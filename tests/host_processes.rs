@@ -1,6 +1,7 @@
 //! Backend `host` between real processes: this test binary starts itself.
 #![allow(
     clippy::unwrap_used,
+    clippy::unwrap_in_result,
     clippy::panic,
     clippy::print_stdout,
     clippy::disallowed_methods,

@@ -2,6 +2,7 @@
 //! a seat.
 #![allow(
     clippy::unwrap_used,
+    clippy::unwrap_in_result,
     clippy::panic,
     clippy::disallowed_methods,
     dead_code,
@@ -54,7 +55,7 @@ pub(crate) fn seat(rank: Rank, world: World, host: &str, op_limit: Option<Durati
 pub(crate) fn step(name: &str) -> Step<'_> {
     Step {
         name,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
     }
 }
 

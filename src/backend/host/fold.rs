@@ -59,6 +59,9 @@ impl Fold {
     }
 }
 
+/// Fetches a stretch of the n-th input.
+pub(super) type Load<'a, E> = dyn FnMut(usize, &mut [u8]) -> Result<(), E> + 'a;
+
 /// Two private buffers to fold in.
 #[derive(Debug)]
 pub(super) struct Scratch {
@@ -85,7 +88,7 @@ impl Scratch {
         fold: Fold,
         ranks: &[Rank],
         len: usize,
-        load: &mut dyn FnMut(usize, &mut [u8]) -> Result<(), E>,
+        load: &mut Load<'_, E>,
     ) -> Result<&mut [u8], E> {
         let (gathered, more) = (&mut self.gathered[..len], &mut self.more[..len]);
         for (index, rank) in ranks.iter().enumerate() {

@@ -124,13 +124,13 @@ impl Session for HostSession {
     fn fill(&mut self, _lane: usize, into: Span, recipe: &Recipe) -> Result<(), Fault> {
         let rank = self.verbs.comm.rank();
         self.write(into, recipe, &|first, out| {
-            pattern::fill_bytes(recipe, rank, first, out)
+            pattern::fill_bytes(recipe, rank, first, out);
         })
     }
 
     fn poison(&mut self, _lane: usize, span: Span, recipe: &Recipe) -> Result<(), Fault> {
         self.write(span, recipe, &|first, out| {
-            pattern::poison_bytes(recipe, first, out)
+            pattern::poison_bytes(recipe, first, out);
         })
     }
 

@@ -79,7 +79,7 @@ fn seat(
         devices: vec![0],
         host_identity: format!("{host}/boot/1"),
         host,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
         op_limit,
         clock: Arc::clone(clock),
         wish: Wish {
@@ -443,7 +443,7 @@ fn an_abort_from_another_thread_ends_waits_of_every_kind() {
     for shape in ["aaa", "abc"] {
         for verb in 0..3 {
             let faults = on_all(shape, None, &running(), |lane| {
-                let span = lane.buffer(&[0; 300_000]);
+                let span = lane.buffer(&vec![0; 300_000]);
                 if lane.rank == Rank(2) {
                     return None;
                 }
