@@ -67,7 +67,12 @@ impl Shape {
 
 impl Card {
     /// This process's card.
-    pub(super) fn new(identity: (String, String), backend: &str, shape: Shape, found: &Equipment) -> Self {
+    pub(super) fn new(
+        identity: (String, String),
+        backend: &str,
+        shape: Shape,
+        found: &Equipment,
+    ) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host: identity.0,

@@ -14,6 +14,7 @@ pub mod threads;
 
 pub use finish::EndHook;
 pub use finish::most_severe;
+pub use peer::Here;
 pub use peer::PeerInfo;
 pub use pulse::Pulse;
 

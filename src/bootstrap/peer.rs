@@ -5,6 +5,35 @@
 use crate::base::fault::Place;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
+use std::net::IpAddr;
+
+/// This process and its machine, as they were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Here {
+    /// Host name, up to the first dot.
+    pub host: String,
+    /// Host name, boot id and network namespace, or `--host-label`.
+    pub identity: String,
+    /// Process id.
+    pub pid: u32,
+    /// Version of the program.
+    pub version: String,
+    /// Addresses at which others may reach this host, best first.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl Here {
+    /// What to say of it to others, for a process that holds `ranks` ranks.
+    pub fn introduce(&self, ranks: u32) -> PeerInfo {
+        PeerInfo {
+            host: self.host.clone(),
+            identity: self.identity.clone(),
+            pid: self.pid,
+            version: self.version.clone(),
+            ranks,
+        }
+    }
+}
 
 /// What a process says of itself when it joins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,9 +3,10 @@
 //! The library is never closed, since it keeps a thread; values that it gives are not freed, since
 //! they are few and tiny. Calls may block without end: who calls keeps the deadline.
 
+use super::library::Library;
 use super::pmix_sys as sys;
-use crate::base::{Fault, Kind};
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
+use crate::base::Fault;
+use crate::base::Kind;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
 
@@ -22,6 +23,7 @@ pub struct Pmix {
     error_string: sys::ErrorString,
     me: sys::Proc,
     version: String,
+    library: String,
 }
 
 impl Pmix {
@@ -31,26 +33,43 @@ impl Pmix {
     /// # Errors
     /// `Missing` with each name tried and the loader's words; `Call` if there is no server.
     pub fn init(path: Option<&str>) -> Result<Self, Fault> {
-        let library = load(path)?;
-        let init: sys::Init = resolve(&library, "PMIx_Init")?;
-        let get_version: sys::GetVersion = resolve(&library, "PMIx_Get_version")?;
-        let mut pmix = Self {
-            get: resolve(&library, "PMIx_Get")?,
-            put: resolve(&library, "PMIx_Put")?,
-            commit: resolve(&library, "PMIx_Commit")?,
-            fence: resolve(&library, "PMIx_Fence")?,
-            abort: resolve(&library, "PMIx_Abort")?,
-            finalize: resolve(&library, "PMIx_Finalize")?,
-            error_string: resolve(&library, "PMIx_Error_string")?,
-            me: proc_of("", 0),
-            // SAFETY: takes nothing and gives a string that lives as long as the library.
-            version: unsafe { text(get_version()) }.unwrap_or_default(),
-        };
-        std::mem::forget(library);
+        let names = path.as_ref().map_or(&NAMES[..], std::slice::from_ref);
+        let library = Library::open("PMIx", names, c"PMIx_Init")
+            .map_err(|fault| fault.hint("set `NCCLBENCH_PMIX` to the library's path"))?;
+        // SAFETY: the signature is `pmix.h`'s, as for all that follow.
+        let init: sys::Init = unsafe { library.required(c"PMIx_Init") }?;
+        let mut pmix = Self::resolve(&library)?;
         // SAFETY: `me` is a `pmix_proc_t` to be written, and no info is given.
         let status = unsafe { init(&raw mut pmix.me, std::ptr::null_mut(), 0) };
         pmix.check("PMIx_Init", status)?;
         Ok(pmix)
+    }
+
+    /// All functions but the first; no process is registered yet.
+    fn resolve(library: &Library) -> Result<Self, Fault> {
+        // SAFETY: each field has the signature that `pmix.h` gives to the name that is looked up;
+        // `PMIx_Get_version` takes nothing and gives a string that lives as long as the library,
+        // which is never closed.
+        unsafe {
+            let get_version: sys::GetVersion = library.required(c"PMIx_Get_version")?;
+            Ok(Self {
+                get: library.required(c"PMIx_Get")?,
+                put: library.required(c"PMIx_Put")?,
+                commit: library.required(c"PMIx_Commit")?,
+                fence: library.required(c"PMIx_Fence")?,
+                abort: library.required(c"PMIx_Abort")?,
+                finalize: library.required(c"PMIx_Finalize")?,
+                error_string: library.required(c"PMIx_Error_string")?,
+                me: proc_of("", 0),
+                version: text(get_version()).unwrap_or_default(),
+                library: library.path().to_owned(),
+            })
+        }
+    }
+
+    /// The file that was loaded.
+    pub fn library(&self) -> &str {
+        &self.library
     }
 
     /// The library's own words on its version.
@@ -212,51 +231,6 @@ impl Pmix {
     }
 }
 
-fn load(path: Option<&str>) -> Result<Library, Fault> {
-    let names = match &path {
-        Some(path) => std::slice::from_ref(path),
-        None => &NAMES[..],
-    };
-    let mut fault = Fault::new(
-        Kind::Missing,
-        "cannot load PMIx: none of the names tried could be opened",
-    );
-    for name in names {
-        // SAFETY: runs the library's initialisers, which PMIx's client documents to be harmless;
-        // nothing of it is called before its symbols are resolved.
-        match unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) } {
-            Ok(library) => return Ok(library),
-            Err(error) => fault = fault.detail(loader_words(name, &error)),
-        }
-    }
-    Err(fault.hint("set `NCCLBENCH_PMIX` to the library's path"))
-}
-
-/// The loader's words, which mostly start with the name.
-fn loader_words(name: &str, error: &libloading::Error) -> String {
-    use std::error::Error as _;
-    let words = error
-        .source()
-        .map_or_else(|| error.to_string(), ToString::to_string);
-    if words.starts_with(name) {
-        words
-    } else {
-        format!("{name}: {words}")
-    }
-}
-
-fn resolve<T: Copy>(library: &Library, name: &str) -> Result<T, Fault> {
-    // SAFETY: every caller asks for the signature that `pmix.h` gives to this name.
-    let symbol: Result<Symbol<T>, _> = unsafe { library.get(name.as_bytes()) };
-    match symbol {
-        Ok(symbol) => Ok(*symbol),
-        Err(error) => Err(Fault::new(
-            Kind::Missing,
-            format!("the PMIx library that was loaded lacks `{name}`: {error}"),
-        )),
-    }
-}
-
 fn wrong_type(key: &str, got: u16, expected: u16) -> Fault {
     let text = format!("PMIx_Get of `{key}` gave type {got}, not {expected}");
     Fault::new(Kind::Call, text)
@@ -319,7 +293,7 @@ mod tests {
     #[test]
     fn a_library_that_is_something_else_is_told_by_what_it_lacks() {
         let fault = Pmix::init(Some("libc.so.6")).unwrap_err();
-        assert!(fault.message.contains("lacks `PMIx_Init`"), "{fault}");
+        assert!(fault.message.contains("has no `PMIx_Init`"), "{fault}");
     }
 
     #[test]

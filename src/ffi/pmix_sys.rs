@@ -1,7 +1,7 @@
 //! PMIx's C types, constants and signatures: the few that are used, kept by hand. No logic.
 //!
 //! # Source
-//! `pmix_common.h` and `pmix.h` of the OpenPMIx branches v3.0, v3.2, v4.0, v4.2, v5.0 and v6.0 on
+//! `pmix_common.h` and `pmix.h` of the project's branches v3.0, v3.2, v4.0, v4.2, v5.0 and v6.0 on
 //! x86-64 Linux, in which all of this is the same.
 
 use std::ffi::{c_char, c_int};

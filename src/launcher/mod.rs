@@ -1,11 +1,43 @@
 //! Who started this process, which process it is, and where the processes meet.
+//!
+//! A launcher says no more than that; everything later goes over the control plane of `bootstrap`.
 
-use crate::base::{Clock, Env, Fault, Kind};
+mod alone;
+mod compose;
+mod exchange;
+mod explicit;
+mod nodelist;
+mod open_mpi;
+mod pmi;
+mod pmix;
+mod slurm;
+mod spawn;
+mod torchrun;
+mod variables;
+
+pub use crate::bootstrap::Here;
+pub use compose::join;
+pub use spawn::Spawned;
+pub use spawn::spawn;
+
+use crate::base::Env;
+use crate::base::Fault;
 use crate::bootstrap::ProcessPlane;
+use crate::bootstrap::tcp::listen::Place;
 use std::fmt::Debug;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Every launcher, in the order in which they are looked for.
+pub const ALL: &[&dyn Launcher] = &[
+    &explicit::Explicit,
+    &open_mpi::OpenMpi,
+    &pmix::PmixServer,
+    &pmi::Pmi,
+    &torchrun::Torchrun,
+    &slurm::Slurm,
+    &alone::Alone,
+];
 
 /// What the command line says about the launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,21 +62,6 @@ pub struct Wish {
     pub ranks_per_process: u32,
 }
 
-/// This process and its machine, as [`crate::probe`] finds them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Here {
-    /// Host name, up to the first dot.
-    pub host: String,
-    /// Host name, boot id and network namespace, or `--host-label`.
-    pub identity: String,
-    /// Process id.
-    pub pid: u32,
-    /// Version of the program.
-    pub version: String,
-    /// Addresses at which others may reach this host, best first.
-    pub addresses: Vec<IpAddr>,
-}
-
 /// A process's place among the processes of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessSeat {
@@ -60,8 +77,83 @@ pub struct ProcessSeat {
     pub reason: String,
 }
 
+/// All that a launcher may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The command line's wishes.
+    pub wish: &'a Wish,
+    /// The environment.
+    pub env: &'a Env,
+}
+
+/// A launcher: the variables it leaves, and how its processes meet.
+pub trait Launcher: Debug + Sync {
+    /// Its name for `--launcher`.
+    fn name(&self) -> &'static str;
+
+    /// One line for lists.
+    fn summary(&self) -> &'static str;
+
+    /// Whether flags or variables say that this process was started this way.
+    fn is_announced(&self, wish: &Wish, env: &Env) -> bool;
+
+    /// Takes this process's place.
+    ///
+    /// # Errors
+    /// `Launch` if what it left cannot be used.
+    fn take(&self, setting: &Setting<'_>) -> Result<Taken, Fault>;
+}
+
+/// What a launcher said.
+#[derive(Debug)]
+pub struct Taken {
+    /// This process's place.
+    pub seat: ProcessSeat,
+    /// A name that all processes of the run know, and no other run has.
+    pub job: String,
+    /// How the processes find each other.
+    pub way: Way,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// How the processes find each other.
+#[derive(Debug)]
+pub enum Way {
+    /// There is nobody to be found.
+    Alone,
+    /// At a place that all know.
+    At(Place),
+    /// At a place that a flag names, with what the launcher carries besides.
+    Named {
+        /// The place.
+        place: Place,
+        /// The carrier, for its abort.
+        meeting: Box<dyn Meeting>,
+    },
+    /// By what the launcher carries from the first to all.
+    Carried {
+        /// The carrier.
+        meeting: Box<dyn Meeting>,
+        /// Whether all processes are on one host.
+        one_host: bool,
+    },
+}
+
 /// What the launcher goes on offering; keep it as long as the run.
 pub trait Meeting: Debug + Send + Sync {
+    /// Leaves a text for all processes. Called by the first.
+    ///
+    /// # Errors
+    /// `Call` with the carrier's words; `Timeout`.
+    fn publish(&self, text: &str, limit: Duration) -> Result<(), Fault>;
+
+    /// The text that the first process has left.
+    ///
+    /// # Errors
+    /// As [`Meeting::publish`].
+    fn lookup(&self, limit: Duration) -> Result<String, Fault>;
+
     /// Asks the launcher to end all processes with `code`, where it can. Does not wait for long.
     fn abort(&self, code: u8, message: &str);
 }
@@ -79,30 +171,20 @@ pub struct Joined {
     pub meeting: Box<dyn Meeting>,
 }
 
-/// Finds who started this process and joins the others.
+/// The launcher of a name.
 ///
 /// # Errors
-/// `Usage` for flags that do not fit, `Launch` for a wrong launch, `Timeout` naming who did not come.
-pub fn join(wish: &Wish, env: &Env, here: &Here, clock: &Arc<dyn Clock>) -> Result<Joined, Fault> {
-    let _ = (wish, env, here, clock);
-    Err(Fault::new(Kind::Launch, "no launcher yet"))
+/// `Usage` listing all names.
+pub fn by_name(name: &str) -> Result<&'static dyn Launcher, Fault> {
+    let found = ALL.iter().find(|launcher| launcher.name() == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<String> = ALL.iter().map(|one| format!("`{}`", one.name())).collect();
+        Fault::usage(format!(
+            "invalid value `{name}` for `--launcher`; expected one of {}",
+            names.join(", ")
+        ))
+    })
 }
 
-/// What came of `--spawn`.
-#[derive(Debug)]
-pub struct Spawned {
-    /// The code to leave with.
-    pub exit_code: u8,
-    /// What a reader must know: a process that a signal ended.
-    pub notes: Vec<String>,
-}
-
-/// `--spawn N`: starts N processes of this program here with `arguments` (without the program's
-/// name) less `--spawn`, and waits for them; stdout and stderr are theirs too.
-///
-/// # Errors
-/// `Usage` with `--rank` and the like, `Call` if a process cannot be started.
-pub fn spawn(wish: &Wish, arguments: &[String], clock: &Arc<dyn Clock>) -> Result<Spawned, Fault> {
-    let _ = (wish, arguments, clock);
-    Err(Fault::new(Kind::Launch, "no launcher yet"))
-}
+#[cfg(test)]
+mod tests;

@@ -3,3 +3,20 @@
 pub mod address;
 pub mod cpu;
 pub mod host;
+
+use crate::base::Fault;
+use crate::bootstrap::Here;
+
+/// This process and its machine; `label` overrides what its host is told from others by.
+///
+/// # Errors
+/// `Missing` if the kernel does not say which host this is.
+pub fn here(label: Option<&str>) -> Result<Here, Fault> {
+    Ok(Here {
+        host: host::name(),
+        identity: host::identity(label)?,
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        addresses: address::own(),
+    })
+}

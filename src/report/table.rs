@@ -295,3 +295,17 @@ fn remark(text: &str) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remark_keeps_clear_of_every_word_that_parsers_look_for() {
+        let text = remark(" FAILED: in-place busbw\nbandwidth #wrong Out of bounds values : 0 OK ");
+        for word in ["FAILED", "in-place", "busbw", "bandwidth", "#wrong", "\n"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+        assert!(!text.contains("Out of bounds values"));
+    }
+}

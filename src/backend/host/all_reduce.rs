@@ -196,7 +196,7 @@ impl AllReduce<'_> {
         }
         let mut scratch = self.comm.scratch.borrow_mut();
         let result = self.gather_small(&mut scratch)?.to_vec();
-        let result = self.exchange_small(result)?;
+        let result = self.exchange_small(&result)?;
         crew.board.lay_out(0, crew.next_desk(), &result);
         crew.arrive();
         self.recv.store(0, &result, false);
@@ -204,12 +204,12 @@ impl AllReduce<'_> {
     }
 
     /// Exchanges hosts' reductions with all other leaders and folds them in the hosts' order.
-    fn exchange_small(&self, mine: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    fn exchange_small(&self, mine: &[u8]) -> Result<Vec<u8>, Fault> {
         let roster = &self.comm.crew.roster;
         let mut exchange = Exchange::new(self.comm, self.notice.call);
         for (index, host) in roster.hosts.iter().enumerate() {
             if index != roster.mine().host_index {
-                exchange.send(host[0], Source::Bytes(mine.clone()));
+                exchange.send(host[0], Source::Bytes(mine.to_vec()));
                 exchange.receive(host[0], self.len, Sink::Bytes(vec![0; self.len]));
             }
         }
@@ -218,7 +218,7 @@ impl AllReduce<'_> {
         for index in 0..roster.hosts.len() {
             let is_mine = index == roster.mine().host_index;
             hosts.extend(if is_mine {
-                Some(mine.clone())
+                Some(mine.to_vec())
             } else {
                 theirs.next()
             });
@@ -281,7 +281,7 @@ impl AllReduce<'_> {
             // In step s host h sends part h − s; having received part h + 1 last, it owns that one.
             let (at, len) = part(mine + 2 * hosts - step);
             let (into, more) = part(mine + 2 * hosts - step - 1);
-            let mut exchange = Exchange::new(self.comm, self.notice.call);
+            let mut exchange = Exchange::new(self.comm, self.notice.call).going_on(step > 0);
             exchange.send(
                 next,
                 Source::View {

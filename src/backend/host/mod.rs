@@ -30,6 +30,8 @@ mod patience;
 mod point_to_point;
 mod roster;
 mod session;
+#[cfg(test)]
+mod tests;
 mod verbs;
 
 use super::Backend;
@@ -113,5 +115,5 @@ fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<HostSession, Fault> {
         links: RefCell::new(links),
         scratch: RefCell::new(Scratch::new()),
     };
-    Ok(HostSession::new(comm, stop, held))
+    Ok(HostSession::new(comm, &seat.host, stop, held))
 }

@@ -82,30 +82,30 @@ impl Driver {
         Ok(Function(function))
     }
 
-    /// Enqueues a one-dimensional launch of a kernel that takes one structure by value.
+    /// Enqueues a launch of a kernel that takes one structure by value.
     ///
-    /// `params` is that structure; the driver copies it before it returns.
+    /// `params` holds that structure; the driver copies it before it returns.
     ///
     /// # Errors
     /// `Call` where the driver fails.
-    pub fn launch<P: Copy>(
+    pub fn launch(
         &self,
         function: Function,
-        blocks: u32,
-        threads: u32,
-        params: &P,
+        grid: [u32; 2],
+        block: u32,
+        params: &[u64],
         stream: Stream,
     ) -> Result<(), Fault> {
-        let mut arguments: [*mut c_void; 1] = [(&raw const *params).cast_mut().cast()];
-        // SAFETY: the one argument lives through the call and is only read; what the kernel does
-        // with the addresses in it is vouched for by the builder of `params`.
+        let mut arguments: [*mut c_void; 1] = [params.as_ptr().cast_mut().cast()];
+        // SAFETY: the one argument lives through the call and is only read; its size and what the
+        // kernel does with the addresses in it are vouched for by the builder of `params`.
         let code = unsafe {
             (self.calls.launch_kernel)(
                 function.0,
-                blocks,
+                grid[0],
+                grid[1],
                 1,
-                1,
-                threads,
+                block,
                 1,
                 1,
                 0,

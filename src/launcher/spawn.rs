@@ -1,0 +1,264 @@
+//! `--spawn N`: N local processes of this program, the way to try several processes on one machine.
+//!
+//! The parent measures nothing. The first child inherits a socket that listens already, so that no
+//! port is guessed; a secret keeps other users of the machine out.
+
+use super::Wish;
+use super::compose::hex;
+use crate::base::Clock;
+use crate::base::Env;
+use crate::base::Fault;
+use crate::base::Kind;
+use crate::bootstrap::most_severe;
+use crate::bootstrap::tcp::Secret;
+use std::net::SocketAddr;
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Child;
+use std::process::Command;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a child finds the run's secret.
+pub(super) const SECRET: &str = "NCCLBENCH_SECRET";
+
+/// Set for the first child: its standard input is a socket that listens.
+const LISTENER: &str = "NCCLBENCH_LISTENER";
+
+/// The process that a child must not outlive.
+const PARENT: &str = "NCCLBENCH_PARENT";
+
+/// How often the parent looks after its children.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long the others have to end by themselves when one has failed.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The code of a process that a signal ended: the others lost a rank.
+const LOST: u8 = 4;
+
+/// What came of `--spawn`.
+#[derive(Debug)]
+pub struct Spawned {
+    /// The code to leave with.
+    pub exit_code: u8,
+    /// What a reader must know: a process that a signal ended.
+    pub notes: Vec<String>,
+}
+
+/// `--spawn N`: starts N processes of this program here with `arguments` (without the program's
+/// name) less `--spawn`, and waits for them; stdout and stderr are theirs too.
+///
+/// # Errors
+/// `Usage` with `--rank` and the like, `Call` if a process cannot be started.
+pub fn spawn(wish: &Wish, arguments: &[String], clock: &Arc<dyn Clock>) -> Result<Spawned, Fault> {
+    let count = wish.spawn.unwrap_or(0);
+    if wish.rank.is_some() || wish.world.is_some() || wish.rendezvous.is_some() {
+        return Err(Fault::usage(
+            "`--spawn` sets `--rank`, `--world` and `--rendezvous` itself",
+        ));
+    }
+    if count == 0 {
+        return Err(Fault::usage(
+            "invalid value `0` for `--spawn`; expected at least 1",
+        ));
+    }
+    let mut children = Vec::new();
+    match start(count, &without_spawn(arguments), &mut children) {
+        Ok(()) => Ok(look_after(children, clock.as_ref())),
+        Err(error) => {
+            for child in &mut children {
+                end(child);
+            }
+            Err(Fault::new(
+                Kind::Call,
+                format!("cannot start a process of this program: {error}"),
+            ))
+        }
+    }
+}
+
+fn start(
+    count: u32,
+    arguments: &[String],
+    children: &mut Vec<Child>,
+) -> Result<(), std::io::Error> {
+    let program = std::env::current_exe()?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let fresh = Secret::fresh().map_err(|fault| std::io::Error::other(fault.message))?;
+    let secret = hex(fresh.expose());
+    let mut listener = Some(listener);
+    for rank in 0..count {
+        let mut command = Command::new(&program);
+        command.args(place(rank, count, address)).args(arguments);
+        command.env(SECRET, &secret);
+        command.env(PARENT, std::process::id().to_string());
+        match listener.take() {
+            Some(listener) => {
+                command.env(LISTENER, "stdin");
+                command.stdin(Stdio::from(OwnedFd::from(listener)));
+            }
+            None => {
+                command.env_remove(LISTENER).stdin(Stdio::null());
+            }
+        }
+        children.push(command.spawn()?);
+    }
+    Ok(())
+}
+
+fn place(rank: u32, world: u32, address: SocketAddr) -> Vec<String> {
+    let pairs = [
+        ("--rank", rank.to_string()),
+        ("--world", world.to_string()),
+        ("--rendezvous", address.to_string()),
+    ];
+    pairs
+        .into_iter()
+        .flat_map(|(name, value)| [name.to_owned(), value])
+        .collect()
+}
+
+/// `arguments` less `--spawn N` and `--spawn=N`.
+fn without_spawn(arguments: &[String]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--spawn" {
+            arguments.next();
+        } else if !argument.starts_with("--spawn=") {
+            kept.push(argument.clone());
+        }
+    }
+    kept
+}
+
+/// Waits for all; once one has failed, the others have a while to end by themselves.
+fn look_after(mut children: Vec<Child>, clock: &dyn Clock) -> Spawned {
+    let mut ended: Vec<Option<ExitStatus>> = vec![None; children.len()];
+    let mut until = None;
+    while ended.iter().any(Option::is_none) {
+        for (child, ended) in children.iter_mut().zip(&mut ended) {
+            if ended.is_none() {
+                *ended = child.try_wait().unwrap_or_default();
+            }
+        }
+        if until.is_none() && ended.iter().flatten().any(|status| !status.success()) {
+            until = Some(clock.now() + GRACE);
+        }
+        if until.is_some_and(|until| clock.now() >= until) {
+            for (child, ended) in children.iter_mut().zip(&mut ended) {
+                if ended.is_none() {
+                    *ended = end(child);
+                }
+            }
+            break;
+        }
+        clock.pause(LOOK);
+    }
+    conclude(&ended)
+}
+
+/// Kills a child and waits for it; how it ended.
+fn end(child: &mut Child) -> Option<ExitStatus> {
+    // one that has ended meanwhile cannot be killed and is waited for alike
+    drop(child.kill());
+    child.wait().ok()
+}
+
+fn conclude(ended: &[Option<ExitStatus>]) -> Spawned {
+    let mut notes = Vec::new();
+    let mut codes = Vec::new();
+    for (rank, status) in ended.iter().enumerate() {
+        let status = status.unwrap_or_default();
+        if let Some(signal) = status.signal() {
+            notes.push(format!(
+                "the process of `--rank {rank}` was ended by signal {signal}"
+            ));
+        }
+        codes.push(
+            status
+                .code()
+                .and_then(|code| u8::try_from(code).ok())
+                .unwrap_or(LOST),
+        );
+    }
+    Spawned {
+        exit_code: most_severe(codes),
+        notes,
+    }
+}
+
+/// What a child has from its parent.
+pub(super) struct Inherited;
+
+impl Inherited {
+    /// Ties this process to its parent's life and takes the socket that it was given.
+    ///
+    /// # Errors
+    /// `Launch` if the parent is gone or the socket is not one that listens.
+    pub(super) fn read(env: &Env) -> Result<Option<TcpListener>, Fault> {
+        if let Some(parent) = env.get(PARENT) {
+            die_with(parent)?;
+        }
+        if env.get(LISTENER) != Some("stdin") {
+            return Ok(None);
+        }
+        let copy = std::io::stdin()
+            .as_fd()
+            .try_clone_to_owned()
+            .map_err(|error| no_socket(&error.to_string()))?;
+        let listens = rustix::net::sockopt::socket_acceptconn(&copy);
+        match listens {
+            Ok(true) => Ok(Some(TcpListener::from(copy))),
+            Ok(false) => Err(no_socket("it does not listen")),
+            Err(error) => Err(no_socket(&error.to_string())),
+        }
+    }
+}
+
+fn no_socket(why: &str) -> Fault {
+    let text = format!("`{LISTENER}` says that standard input is a socket: {why}");
+    Fault::new(Kind::Launch, text)
+}
+
+fn die_with(parent: &str) -> Result<(), Fault> {
+    let kill = Some(rustix::process::Signal::KILL);
+    rustix::process::set_parent_process_death_signal(kill)
+        .map_err(|error| Fault::new(Kind::Call, format!("prctl failed: {error}")))?;
+    // if it ended before the call, no signal will come
+    let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().to_string());
+    if now.as_deref() == Some(parent) {
+        return Ok(());
+    }
+    let text = format!("the process {parent} that started this one is gone");
+    Err(Fault::new(Kind::Launch, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_get_the_arguments_without_the_wish_to_spawn() {
+        let given = ["allreduce", "--spawn", "3", "-b", "8", "--spawn=4"].map(str::to_owned);
+        assert_eq!(without_spawn(&given), ["allreduce", "-b", "8"]);
+    }
+
+    #[test]
+    fn the_code_is_the_worst_and_a_signal_counts_as_a_lost_rank() {
+        let raw = |raw| Some(ExitStatus::from_raw(raw));
+        let all = conclude(&[raw(0), raw(3 << 8), raw(9)]);
+        assert_eq!(all.exit_code, 4);
+        assert_eq!(
+            all.notes,
+            ["the process of `--rank 2` was ended by signal 9"]
+        );
+        assert_eq!(conclude(&[raw(0), raw(0)]).exit_code, 0);
+    }
+}
