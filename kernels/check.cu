@@ -30,7 +30,7 @@ struct Result {
   // Its bits.
   u64 got[LISTED];
 };
-static_assert(sizeof(Result) == 264, "as in src/ffi/kernels.rs");
+static_assert(sizeof(Result) == 264, "as in src/ffi/kernels/args.rs");
 
 struct PlainFillArgs {
   u64 to;     // address of the first element
@@ -38,7 +38,7 @@ struct PlainFillArgs {
   u64 at;     // index of the first element in the pattern
   Plain plain;
 };
-static_assert(sizeof(PlainFillArgs) == 88, "as in src/ffi/kernels.rs");
+static_assert(sizeof(PlainFillArgs) == 88, "as in src/ffi/kernels/args.rs");
 
 struct InputFillArgs {
   u64 to;
@@ -46,7 +46,7 @@ struct InputFillArgs {
   u64 at;
   Input input;
 };
-static_assert(sizeof(InputFillArgs) == 216, "as in src/ffi/kernels.rs");
+static_assert(sizeof(InputFillArgs) == 216, "as in src/ffi/kernels/args.rs");
 
 struct VerifyArgs {
   u64 got;        // address of the first element of the first part
@@ -62,14 +62,14 @@ struct VerifyArgs {
   u64 slot;       // which wrong element to look for (list only)
   Plain plain;
 };
-static_assert(sizeof(VerifyArgs) == 152, "as in src/ffi/kernels.rs");
+static_assert(sizeof(VerifyArgs) == 152, "as in src/ffi/kernels/args.rs");
 
 struct GatherArgs {
   u64 got;     // address of element 0 of the output
   u64 bytes;   // bytes of an element
   u64 result;  // address of a Result
 };
-static_assert(sizeof(GatherArgs) == 24, "as in src/ffi/kernels.rs");
+static_assert(sizeof(GatherArgs) == 24, "as in src/ffi/kernels/args.rs");
 
 // The binary logarithm of an element's size.
 DEVICE u32 shift_of(u64 bytes) { return bytes == 8 ? 3 : (u32)bytes >> 1; }

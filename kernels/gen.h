@@ -20,7 +20,7 @@ typedef unsigned long long u64;
 #endif
 
 // ---------------------------------------------------------------------------------------------
-// Arguments: src/ffi/kernels.rs has the same structs. All fields are 64 bits wide, so that there
+// Arguments: src/ffi/kernels/args.rs has the same structs. All fields are 64 bits wide, so that there
 // is no padding to disagree about.
 
 // The constants of a sequence of words made of one row (src/base/pattern/plain.rs).
@@ -34,7 +34,7 @@ struct Plain {
   u64 signs;
   u64 bits;
 };
-static_assert(sizeof(Plain) == 64, "as in src/ffi/kernels.rs");
+static_assert(sizeof(Plain) == 64, "as in src/ffi/kernels/args.rs");
 
 // The constants of one rank's input (src/base/pattern/input.rs).
 struct Input {
@@ -56,7 +56,7 @@ struct Input {
   u64 magnitude;
   u64 drop;
 };
-static_assert(sizeof(Input) == 192, "as in src/ffi/kernels.rs");
+static_assert(sizeof(Input) == 192, "as in src/ffi/kernels/args.rs");
 
 // ---------------------------------------------------------------------------------------------
 // Rows (src/base/pattern/hash.rs)

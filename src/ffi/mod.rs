@@ -8,7 +8,6 @@ pub mod cuda;
 pub mod environ;
 pub mod handoff;
 pub mod kernels;
-pub mod kernels_host;
 pub mod library;
 pub mod nccl;
 pub mod pmix;

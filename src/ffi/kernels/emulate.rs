@@ -1,11 +1,11 @@
 //! The kernels' work done by the CPU in host memory: for the stand-in driver and for tests.
 //!
-//! It decodes the arguments that [`super::kernels`] encodes and runs the Rust definition of the
+//! It decodes the arguments that [`super`] encodes and runs the Rust definition of the
 //! pattern; the kernels' own code is compiled for the host by `tests/kernels.rs`.
 
-use super::kernels::{FillArgs, GatherArgs, InputArgs, PlainArgs, VerifyArgs, VerifyResult};
+use super::args::{FillArgs, GatherArgs, InputArgs, PlainArgs, VerifyArgs, VerifyResult};
 use crate::base::Fault;
-use crate::base::pattern::{Findings, Input, Plain, Scheme, compare_plain, fill_input, fill_plain};
+use crate::base::pattern::{Findings, Plain, Scheme, compare_plain, fill_input, fill_plain};
 use std::ffi::{CStr, c_void};
 
 /// Does what launching `function` with the struct at `params` does, whatever the grid.
@@ -14,7 +14,7 @@ use std::ffi::{CStr, c_void};
 /// `Missing` if there is no such kernel.
 ///
 /// # Safety
-/// `params` points to the function's argument struct, as in [`super::kernels::Launch::params`], and
+/// `params` points to the function's argument struct, as in [`super::Launch::params`], and
 /// every address in it is host memory of the size that the struct says, not used by anybody else
 /// meanwhile.
 pub unsafe fn emulate(function: &CStr, params: *const c_void) -> Result<(), Fault> {
@@ -66,7 +66,7 @@ unsafe fn plain(args: &FillArgs<PlainArgs>) {
 }
 
 unsafe fn input(args: &FillArgs<InputArgs>, scheme: Scheme) {
-    let input = input_of(&args.words, scheme);
+    let input = args.words.input(scheme);
     // SAFETY: the caller says that `count` elements are at `to`.
     let out = unsafe { bytes_mut(args.to, args.count, input.result.bits) };
     fill_input(&input, args.at, out);
@@ -145,44 +145,4 @@ unsafe fn bytes_mut<'a>(address: u64, count: u64, bits: u32) -> &'a mut [u8] {
 
 fn pointer<T>(address: u64) -> *mut T {
     std::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "they were 32 bits wide")]
-impl From<PlainArgs> for Plain {
-    fn from(args: PlainArgs) -> Self {
-        Self {
-            key: args.key,
-            mask: args.mask,
-            base: args.base,
-            spread: args.spread,
-            offset: args.offset as u32,
-            shift: args.shift as u32,
-            signs: args.signs,
-            bits: args.bits as u32,
-        }
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "they were 32 bits wide")]
-fn input_of(args: &InputArgs, scheme: Scheme) -> Input {
-    Input {
-        scheme,
-        result: args.result.into(),
-        own: args.own,
-        next: args.next,
-        select: args.select,
-        comb: args.comb,
-        class: args.member as u32,
-        period: args.period as u32,
-        field: args.field,
-        lift: args.lift,
-        unit: args.unit,
-        brings: args.brings != 0,
-        inverse: args.inverse,
-        divisor: args.divisor as u32,
-        remainders: args.remainders,
-        larger: args.larger,
-        magnitude: args.magnitude,
-        drop: args.drop as u32,
-    }
 }
