@@ -28,13 +28,13 @@ pub struct Seats {
 
 /// One rank and its two buffers.
 #[derive(Debug, Clone)]
-pub struct Lane {
+pub(super) struct Lane {
     /// The rank.
-    pub rank: Rank,
+    pub(super) rank: Rank,
     /// Its GPU; none on the CPU.
-    pub gpu: Option<u32>,
+    pub(super) gpu: Option<u32>,
     /// Its host.
-    pub host: String,
+    pub(super) host: String,
     send: Buffer,
     recv: Buffer,
 }

@@ -6,7 +6,7 @@ use crate::{
     memory, streams,
 };
 use ncclbench::ffi::kernels::VerifyResult;
-use ncclbench::ffi::kernels_host;
+use ncclbench::ffi::kernels;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -209,7 +209,7 @@ fn run(kernel: &Kernel, params: &[u64]) -> Result<(), Code> {
         )?;
     }
     // SAFETY: the parameter is the kernel's own by its size, and what it points at was checked.
-    let done = unsafe { kernels_host::emulate(&kernel.name, params.as_ptr().cast()) };
+    let done = unsafe { kernels::emulate(&kernel.name, params.as_ptr().cast()) };
     done.map_err(|_| NOT_FOUND)
 }
 
