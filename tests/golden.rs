@@ -12,6 +12,8 @@
 mod fixture;
 #[path = "golden/parsers.rs"]
 mod parsers;
+#[path = "golden/program.rs"]
+mod program;
 
 use fixture::{Fixture, footer_of, render, without_remarks};
 use ncclbench::base::sweep::{Step, Sweep};

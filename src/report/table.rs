@@ -168,6 +168,9 @@ fn remarks(header: &Header) -> String {
     if !header.measured {
         text.push_str("# ncclbench: simulated by a cost model; nothing was measured\n");
     }
+    if header.settings.checks == 0 {
+        text.push_str("# ncclbench: results are not checked (-c 0)\n");
+    }
     if header.stand_in {
         text.push_str("# ncclbench: a stand-in library took part; this is a test of the program\n");
     }

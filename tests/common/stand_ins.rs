@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The folder that holds `libcuda.so.1`, `libnccl.so.2` and `old/libnccl.so.2`.
-pub fn folder() -> &'static Path {
+pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -13,17 +13,15 @@ pub fn folder() -> &'static Path {
         let status = Command::new(root.join("tests/stand-ins/build.sh"))
             .arg(&folder)
             .status()
-            .expect("bash runs the build script");
+            .unwrap();
         assert!(status.success(), "the stand-ins do not build");
         folder
     })
 }
 
 /// The path of one of them.
-pub fn library(name: &str) -> String {
+pub(crate) fn library(name: &str) -> String {
     let path = folder().join(name);
     assert!(path.is_file(), "{} was not built", path.display());
-    path.to_str()
-        .expect("the build folder's name is Unicode")
-        .to_owned()
+    path.to_str().unwrap().to_owned()
 }

@@ -152,10 +152,7 @@ impl AllReduce<'_> {
             &self.notice,
             piece_count(pieces.count())?,
             &mut |notices, piece| {
-                let buffers = match &mut buffers {
-                    Some(buffers) => buffers,
-                    none => none.insert(self.comm.open(notices, self.len)?),
-                };
+                let buffers = self.comm.open_once(&mut buffers, notices, self.len)?;
                 for (at, len) in pieces.steps(piece as usize) {
                     let mut load = |local: usize, into: &mut [u8]| -> Result<(), Fault> {
                         buffers.send[local].load(at, into);
@@ -245,24 +242,30 @@ impl AllReduce<'_> {
             let (start, count) = cut(self.len / self.fold.size(), lanes, crew.me());
             self.ring(&whole, start, count)?;
         }
+        self.hand_out(&whole)
+    }
+
+    /// All copy the result from their leader's buffer to the others'.
+    fn hand_out(&self, whole: &View) -> Result<(), Fault> {
+        let crew = &self.comm.crew;
         let ranks = crew.board.ranks();
+        if ranks == 1 {
+            return Ok(());
+        }
         let pieces = Pieces::of(self.len, ranks);
         let past_cache = is_past_cache(self.len * (ranks - 1));
-        let mut scratch = vec![0; super::fold::STEP];
-        crew.work_together(
-            &self.notice,
-            piece_count(pieces.count())?,
-            &mut |notices, piece| {
-                let buffers = self.comm.open(notices, self.len)?;
-                for (at, len) in pieces.steps(piece as usize) {
-                    whole.load(at, &mut scratch[..len]);
-                    let sinks = buffers.recv.iter().skip(1);
-                    sinks.for_each(|sink| sink.store(at, &scratch[..len], past_cache));
-                }
-                Ok(())
-            },
-        )?;
-        Ok(())
+        let (mut buffers, mut scratch) = (None, vec![0; super::fold::STEP]);
+        let count = piece_count(pieces.count())?;
+        crew.work_together(&self.notice, count, &mut |notices, piece| {
+            let buffers = self.comm.open_once(&mut buffers, notices, self.len)?;
+            for (at, len) in pieces.steps(piece as usize) {
+                whole.load(at, &mut scratch[..len]);
+                let sinks = buffers.recv.iter().skip(1);
+                sinks.for_each(|sink| sink.store(at, &scratch[..len], past_cache));
+            }
+            Ok(())
+        })
+        .map(drop)
     }
 
     /// A ring over the hosts on `count` elements from `start` on: reduce-scatter, then all-gather.

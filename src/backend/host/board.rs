@@ -86,13 +86,13 @@ impl Board {
 
     /// Lays bytes on a rank's desk.
     pub(super) fn lay_out(&self, local: usize, parity: usize, bytes: &[u8]) {
-        self.region.store(self.desk(local, parity), bytes);
+        self.region.store(Self::desk(local, parity), bytes);
     }
 
     /// Reads bytes from a rank's desk, from byte `at` on.
     pub(super) fn look_at(&self, local: usize, parity: usize, at: usize, into: &mut [u8]) {
         debug_assert!(at + into.len() <= DESK, "a look stays on its desk");
-        self.region.load(self.desk(local, parity) + at, into);
+        self.region.load(Self::desk(local, parity) + at, into);
     }
 
     /// Letters sent from one rank to another, by number.
@@ -121,7 +121,7 @@ impl Board {
         2 * COUNTER + local * SLOT
     }
 
-    fn desk(&self, local: usize, parity: usize) -> usize {
+    fn desk(local: usize, parity: usize) -> usize {
         Self::slot(local) + 1024 + parity * DESK
     }
 

@@ -15,7 +15,6 @@ use crate::base::pattern::{self, Finding, Findings, Recipe, Stretch};
 use crate::ops::Ops;
 use crate::record::BadElement;
 use crate::record::Mismatches;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 /// Bytes that are filled or checked at a time; whole elements of every datatype.
@@ -27,18 +26,15 @@ pub(super) struct HostSession {
     pub(super) verbs: Verbs,
     host: String,
     stop: Arc<Stop>,
-    /// Closed by the kernel when this process ends: how others learn of it.
-    _held: Option<UnixStream>,
 }
 
 impl HostSession {
-    /// Over an open communicator; `held` is closed with it.
-    pub(super) fn new(comm: Comm, host: &str, stop: Arc<Stop>, held: Option<UnixStream>) -> Self {
+    /// Over an open communicator.
+    pub(super) fn new(comm: Comm, host: &str, stop: Arc<Stop>) -> Self {
         Self {
             verbs: Verbs::new(comm),
             host: host.to_owned(),
             stop,
-            _held: held,
         }
     }
 }

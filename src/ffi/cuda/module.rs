@@ -10,6 +10,7 @@ use crate::base::Kind;
 use cudarc::driver::sys::CUfunction;
 use cudarc::driver::sys::CUjit_option;
 use cudarc::driver::sys::CUmodule;
+use std::ffi::CStr;
 use std::ffi::CString;
 use std::ffi::c_char;
 use std::ffi::c_void;
@@ -70,15 +71,13 @@ impl Driver {
     ///
     /// # Errors
     /// `Call` where the module has none of that name.
-    pub fn function(&self, module: Module, name: &str) -> Result<Function, Fault> {
-        let refuse = |_| Fault::new(Kind::Call, format!("`{name}` is no kernel's name"));
-        let text = CString::new(name).map_err(refuse)?;
+    pub fn function(&self, module: Module, name: &CStr) -> Result<Function, Fault> {
         let mut function: CUfunction = null_mut();
         // SAFETY: writes one handle; the name lives through the call.
         let code =
-            unsafe { (self.calls.module_get_function)(&raw mut function, module.0, text.as_ptr()) };
-        self.check("cuModuleGetFunction", code)
-            .map_err(|fault| fault.while_doing(format!("looking up kernel `{name}`")))?;
+            unsafe { (self.calls.module_get_function)(&raw mut function, module.0, name.as_ptr()) };
+        let found = self.check("cuModuleGetFunction", code);
+        found.map_err(|fault| fault.while_doing(format!("looking up kernel {name:?}")))?;
         Ok(Function(function))
     }
 
@@ -91,7 +90,7 @@ impl Driver {
     pub fn launch(
         &self,
         function: Function,
-        grid: [u32; 2],
+        grid: (u32, u32),
         block: u32,
         params: &[u64],
         stream: Stream,
@@ -102,8 +101,8 @@ impl Driver {
         let code = unsafe {
             (self.calls.launch_kernel)(
                 function.0,
-                grid[0],
-                grid[1],
+                grid.0,
+                grid.1,
                 1,
                 block,
                 1,
