@@ -5,8 +5,8 @@
     kernels/build.py [--tools DIR] --check    fails if they are not what the sources give, or if an
                                               architecture's assembler spills or needs many registers
 
-The compiler and the assembler are pinned wheels (tests/wheels.txt), installed with pip into DIR
-(default target/wheels); no CUDA installation is needed or used.
+The compiler and the assembler are pinned wheels (kernels/compiler.txt), installed with pip into DIR
+(default target/kernel-tools); no CUDA installation is needed or used.
 """
 import argparse
 import ctypes
@@ -29,7 +29,7 @@ MAX_REGISTERS = 64  # four blocks of 256 threads on every multiprocessor
 
 def main():
     parser = argparse.ArgumentParser(description="Compiles kernels/*.cu to PTX.")
-    parser.add_argument("--tools", type=pathlib.Path, default=HERE.parent / "target" / "wheels")
+    parser.add_argument("--tools", type=pathlib.Path, default=HERE.parent / "target" / "kernel-tools")
     parser.add_argument("--check", action="store_true", help="compare instead of writing; assemble")
     args = parser.parse_args()
     install(args.tools)
@@ -47,7 +47,7 @@ def main():
 
 def install(tools):
     """Installs the pinned wheels, once for each state of the pins."""
-    pins, done = HERE.parent / "tests" / "wheels.txt", tools / "done"
+    pins, done = HERE / "compiler.txt", tools / "done"
     if done.is_file() and done.read_text() == pins.read_text():
         return
     shutil.rmtree(tools, ignore_errors=True)
@@ -65,9 +65,9 @@ def compile_ptx(tools, name):
     need(lib, lib.nvrtcCreateProgram(ctypes.byref(program), source, f"{name}.cu".encode(), 1, texts, names))
     options = [f"--gpu-architecture={BASE}".encode(), b"--std=c++17"]
     code = lib.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
-    log = text_of(lib, program, "ProgramLog")
-    if log.strip():
-        print(log, file=sys.stderr)
+    log = [line for line in text_of(lib, program, "ProgramLog").splitlines() if line.strip()]
+    # That old architectures will go is known: the pinned compiler has them.
+    print(*(line for line in log if "may be removed in a future release" not in line), sep="\n", end="", file=sys.stderr)
     need(lib, code)
     ptx, lowered = re.subn(r"^\.version .*$", f".version {PTX_VERSION}", text_of(lib, program, "PTX"), flags=re.M)
     if lowered != 1:

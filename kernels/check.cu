@@ -1,8 +1,8 @@
 // Fill, poison and verify: the pattern of gen.h in device memory.
 //
 // Buffers are element-aligned; whole 16-byte vectors of the pattern are used where they are whole
-// vectors of memory too, single elements elsewhere. No shared memory and nothing between threads but
-// atomics, so that a host compiler can run the same code one thread after the other.
+// vectors of memory too, single elements elsewhere. No shared memory and nothing between threads
+// but atomics, so that a host compiler can run the same code one thread after the other.
 #include "gen.h"
 
 #ifdef __CUDACC__
@@ -97,7 +97,8 @@ struct Run {
   u64 from;    // position of the first element
   u64 end;     // position behind the last
   u64 origin;  // address of position 0
-  u64 first_vector;  // whole vectors, by number; none where memory and pattern are not aligned alike
+  // Whole vectors, by number; none where memory and pattern are not aligned alike.
+  u64 first_vector;
   u64 end_vector;
 };
 
@@ -126,6 +127,7 @@ DEVICE void edge_of(const Run& run, int side, u64* from, u64* end) {
 template <class Words>
 DEVICE void fill(u64 to, u64 count, u64 at, u64 bits, Words words) {
   const u64 bytes = bits / 8;
+  const u32 step = bits % 64;
   const u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;
   const u64 threads = (u64)gridDim.x * blockDim.x;
   const Run run = run_of(to, count, at, bytes);
@@ -137,7 +139,7 @@ DEVICE void fill(u64 to, u64 count, u64 at, u64 bits, Words words) {
     edge_of(run, side, &from, &end);
     ROLLED for (u64 w = from / 8 + thread; w * 8 < end; w += threads) {
       u64 word = words(w);
-      ROLLED for (u64 position = w * 8; position < w * 8 + 8; position += bytes, word >>= bits % 64) {
+      ROLLED for (u64 position = w * 8; position < w * 8 + 8; position += bytes, word >>= step) {
         if (position >= from && position < end) store_element(run.origin + position, bytes, word);
       }
     }
@@ -190,7 +192,8 @@ DEVICE void check_word(const VerifyArgs& args, const Plain& plain, const Run& ru
   const u64 bytes = args.plain.bits / 8;
   const u64 full = ~0ull >> (64 - args.plain.bits);
   u64 word = plain_word(plain, w);
-  ROLLED for (u64 position = w * 8; position < w * 8 + 8; position += bytes, word >>= args.plain.bits % 64) {
+  const u32 step = args.plain.bits % 64;
+  ROLLED for (u64 position = w * 8; position < w * 8 + 8; position += bytes, word >>= step) {
     if (position < from || position >= end) continue;
     u64 got = load_element(run.origin + position, bytes);
     u64 expected = word & full;
@@ -239,8 +242,8 @@ DEVICE u64 scan(const Plain& plain, const Run& run, u64 mine, u64 threads) {
   return difference;
 }
 
-// Counts the wrong elements and finds the first. Grid: x over a part's elements, y over parts; blocks
-// of any size. `got` holds `parts * len` elements, `result` a Result. Host twin: `verify_bytes`.
+// Counts the wrong elements and finds the first. Grid: x over a part's elements, y over parts;
+// blocks of any size. `got` holds `parts * len` elements, `result` a Result. Host twin: `verify_bytes`.
 KERNEL void verify(const VerifyArgs args) {
   const u64 block = blockDim.x;
   const u64 thread = (u64)blockIdx.x * block + threadIdx.x;

@@ -20,8 +20,8 @@ typedef unsigned long long u64;
 #endif
 
 // ---------------------------------------------------------------------------------------------
-// Arguments: src/ffi/kernels/args.rs has the same structs. All fields are 64 bits wide, so that there
-// is no padding to disagree about.
+// Arguments: src/ffi/kernels/args.rs has the same structs. All fields are 64 bits wide, so that
+// there is no padding to disagree about.
 
 // The constants of a sequence of words made of one row (src/base/pattern/plain.rs).
 struct Plain {
@@ -244,21 +244,37 @@ DEVICE u64 integer_product_word(const Input& in, u64 w) {
   return x;
 }
 
-// Elements of at most 32 bits, computed in binary32 with the element's own exponent bias. Nothing is
-// rounded, so that a contraction to a fused multiplication and addition changes nothing.
+// (own - next) * unit for one lane of `own` and `next`, of which at most the low 23 bits are used.
+template <u32 BITS>
+DEVICE float share_of(u64 own, u64 next, u32 lane, float unit) {
+  // 2^23 + n has n in its low bits, so that no integer is converted.
+  float a = as_float(0x4B000000u | (u32)((own >> (lane * BITS)) & lane_full(BITS)));
+  float b = as_float(0x4B000000u | (u32)((next >> (lane * BITS)) & lane_full(BITS)));
+  return (a - b) * unit;
+}
+
+// Elements of at most 32 bits, computed in binary32 with the element's own exponent bias. Nothing
+// is rounded, so that a contraction to a fused multiplication and addition changes nothing.
 template <u32 BITS>
 DEVICE u64 float_sum_word(const Input& in, u64 w) {
   const u32 drop = (u32)in.drop;
+  const u64 above = BITS == 32 ? 0 : in.field + lane_low(BITS);
   u64 own = row_word(in.own, w) & in.field;
   u64 next = row_word(in.next, w) & in.field;
   u64 result = in.brings ? plain_word(in.result, w) + in.lift : 0;
   float unit = as_float((u32)in.unit + (exponent_step(in.result, w) << 23));
+  // Narrow lanes have room for a difference that is kept positive: one lane to extract, not two.
+  u64 raised = own + above - next;
+  float lowered = as_float(0x4B000000u | (u32)(above & lane_full(BITS))) * unit;
   u64 x = 0;
   UNROLL for (u32 lane = 0; lane < 64 / BITS; lane++) {
-    // 2^23 + n has n in its low bits, so that no integer is converted.
-    float a = as_float(0x4B000000u | (u32)((own >> (lane * BITS)) & lane_full(BITS)));
-    float b = as_float(0x4B000000u | (u32)((next >> (lane * BITS)) & lane_full(BITS)));
-    float sum = (a - b) * unit;
+    float sum;
+    if (BITS == 32) {
+      sum = share_of<BITS>(own, next, lane, unit);
+    } else {
+      u32 n = (u32)((raised >> (lane * BITS)) & lane_full(BITS));
+      sum = as_float(0x4B000000u | n) * unit - lowered;
+    }
     if (in.brings) {
       u32 brought = (u32)((result >> (lane * BITS)) & lane_full(BITS));
       u32 sign = brought >> (BITS - 1) << 31;

@@ -3,6 +3,11 @@
 //! For backends and stand-ins that reduce on the CPU. Integers wrap; 8- and 16-bit floats are
 //! widened to binary32 and rounded once a step. Buffers are bytes, little-endian, of any alignment.
 
+#![expect(
+    clippy::inline_always,
+    reason = "these run once an element; loops over elements are vectorised only around inlined bodies"
+)]
+
 use super::float8::{E4M3, E5M2, Layout};
 use super::{DataType, RedOp};
 use half::slice::HalfFloatSliceExt;

@@ -121,7 +121,7 @@ mod tests {
             (57344.0, 0x7B),
             (1.0, 0x3C),
             (-2.0, 0xC0),
-            (1.525_878_906_25e-5, 0x01),
+            (2f32.powi(-16), 0x01),
         ];
         for (value, bits) in e5m2 {
             assert_eq!(E5M2.encode(value), bits, "{value}");

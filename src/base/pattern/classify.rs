@@ -293,7 +293,7 @@ impl Suspect<'_> {
 
     fn combine(&self, redop: RedOp, a: u64, b: u64) -> u64 {
         self.on_bytes(a, |a| {
-            reduce_into(self.recipe.dtype, redop, a, &b.to_le_bytes()[..a.len()])
+            reduce_into(self.recipe.dtype, redop, a, &b.to_le_bytes()[..a.len()]);
         })
     }
 

@@ -58,21 +58,15 @@ fn through_single(dtype: DataType, world: World) -> u64 {
             reciprocal_bits(dtype, world.0),
         );
     }
-    let size = usize::try_from(dtype.size()).unwrap_or(8);
-    let mut ranks = [0u8; 8];
-    ranks[..size].copy_from_slice(&rounded(dtype, world).to_le_bytes()[..size]);
-    let reciprocal = reciprocal_bits(DataType::Float, world.0);
-    let ranks = u64::from(single_of(dtype, &ranks).to_bits());
-    let quotient = product(DataType::Float, ranks, reciprocal);
     #[expect(clippy::cast_possible_truncation, reason = "bits of a binary32")]
-    let quotient = f32::from_bits(quotient as u32);
-    encode(dtype, quotient)
+    let reciprocal = f32::from_bits(reciprocal_bits(DataType::Float, world.0) as u32);
+    encode(dtype, widened(dtype, rounded(dtype, world)) * reciprocal)
 }
 
-/// A value of at most 32 bits, widened.
-fn single_of(dtype: DataType, bytes: &[u8; 8]) -> f32 {
+/// A value of at most 32 bits.
+fn widened(dtype: DataType, bits: u64) -> f32 {
     use crate::base::float8::{E4M3, E5M2};
-    let [a, b, c, d, ..] = *bytes;
+    let [a, b, c, d, ..] = bits.to_le_bytes();
     match dtype {
         DataType::Half => half::f16::from_le_bytes([a, b]).to_f32(),
         DataType::Bfloat16 => half::bf16::from_le_bytes([a, b]).to_f32(),

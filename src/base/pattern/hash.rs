@@ -4,6 +4,11 @@
 //! pattern, not in a buffer: word `w` holds the elements whose bytes are `8 w .. 8 w + 8`.
 //! Mirrored by `kernels/gen.h`.
 
+#![expect(
+    clippy::inline_always,
+    reason = "these run once a word; loops over words are vectorised only around inlined bodies"
+)]
+
 /// Row number of the expected results; ranks are rows `0 .. 2^32`.
 pub(super) const RESULT: u64 = 1 << 32;
 /// Row number of what an output holds before the operation.

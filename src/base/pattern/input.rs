@@ -5,6 +5,11 @@
 //! Rank r's share of a telescoping sum or product is made of its own row and the row of the next
 //! rank of the ring, so that all rows cancel. Mirrored by the `*_word` functions of `kernels/gen.h`.
 
+#![expect(
+    clippy::inline_always,
+    reason = "these run once a word; loops over words are vectorised only around inlined bodies"
+)]
+
 use super::lanes::{Lanes, add, sub};
 use super::{Plain, hash};
 

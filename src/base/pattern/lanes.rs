@@ -2,6 +2,11 @@
 //!
 //! A lane is one element; lane 0 lies in the lowest bits, which is the lowest address.
 
+#![expect(
+    clippy::inline_always,
+    reason = "these run once a word; loops over words are vectorised only around inlined bodies"
+)]
+
 use crate::base::DataType;
 
 /// The lanes of a datatype.

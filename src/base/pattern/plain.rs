@@ -3,6 +3,11 @@
 //! That every expected result has this form is what makes checking cheap: one hash, whatever the
 //! datatype, the operator and the number of ranks. Mirrored by `plain_word` of `kernels/gen.h`.
 
+#![expect(
+    clippy::inline_always,
+    reason = "these run once a word; loops over words are vectorised only around inlined bodies"
+)]
+
 use super::hash;
 
 /// The constants of a sequence of words.

@@ -2,6 +2,11 @@
 //!
 //! A slice may begin and end anywhere, in memory and in the pattern; words are the pattern's.
 
+#![expect(
+    clippy::inline_always,
+    reason = "these run once a word; loops over words are vectorised only around inlined bodies"
+)]
+
 use super::input::Input;
 use super::{Plain, Scheme};
 

@@ -1,5 +1,7 @@
 //! The pattern's promises, held against plain arithmetic.
 
+#![expect(clippy::cast_possible_truncation, reason = "sizes are small")]
+
 use super::*;
 use crate::base::arith::{divide_by, reciprocal_bits, reduce_into, scale};
 use proptest::prelude::*;

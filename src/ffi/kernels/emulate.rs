@@ -5,6 +5,7 @@
 
 use super::args::{FillArgs, GatherArgs, InputArgs, PlainArgs, VerifyArgs, VerifyResult};
 use crate::base::Fault;
+use crate::base::Kind;
 use crate::base::pattern::{Findings, Plain, Scheme, compare_plain, fill_input, fill_plain};
 use std::ffi::{CStr, c_void};
 
@@ -27,13 +28,11 @@ pub unsafe fn emulate(function: &CStr, params: *const c_void) -> Result<(), Faul
             "verify" => check(&read(params)),
             "list" => list(&read(params)),
             "gather" => gather(&read(params)),
-            _ => match scheme_of(&name) {
-                Some(scheme) => input(&read(params), scheme),
-                None => {
-                    let unknown = format!("there is no kernel `{name}`");
-                    return Err(Fault::new(crate::base::Kind::Missing, unknown));
-                }
-            },
+            _ => {
+                let unknown = || Fault::new(Kind::Missing, format!("there is no kernel `{name}`"));
+                let scheme = scheme_of(&name).ok_or_else(unknown)?;
+                input(&read(params), scheme);
+            }
         }
     }
     Ok(())
@@ -129,7 +128,7 @@ unsafe fn each_wrong(args: &VerifyArgs, mut wrong: impl FnMut(u64)) {
         let got = unsafe { bytes_mut(args.got + part * args.len * size, args.len, plain.bits) };
         let first = args.first + part * args.len;
         compare_plain(&plain, args.at, got, args.tolerance, |offset| {
-            wrong(first + offset)
+            wrong(first + offset);
         });
     }
 }
@@ -145,4 +144,83 @@ unsafe fn bytes_mut<'a>(address: u64, count: u64, bits: u32) -> &'a mut [u8] {
 
 fn pointer<T>(address: u64) -> *mut T {
     std::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Launch, diagnose, fill, poison, verify};
+    use super::*;
+    use crate::base::pattern::{
+        Recipe, Source, Stretch, fill_bytes, locate, poison_bytes, verify_bytes,
+    };
+    use crate::base::{DataType, Rank, RedOp, World};
+
+    fn run(launch: &Launch) {
+        // SAFETY: the launches of these tests hold addresses of their own buffers.
+        unsafe { emulate(launch.function, launch.params.as_ptr().cast()) }.unwrap();
+    }
+
+    fn address<T>(buffer: &mut [T]) -> u64 {
+        buffer.as_mut_ptr().expose_provenance() as u64
+    }
+
+    fn recipes() -> impl Iterator<Item = Recipe> {
+        DataType::ALL.iter().flat_map(|&dtype| {
+            let redops = RedOp::ALL.iter().copied().map(Some).chain([None]);
+            redops.map(move |redop| Recipe {
+                seed: 77,
+                dtype,
+                redop,
+                world: World(6),
+            })
+        })
+    }
+
+    #[test]
+    fn the_twin_fills_as_the_definition_says() {
+        for recipe in recipes() {
+            let size = usize::try_from(recipe.dtype.size()).unwrap();
+            let (mut got, mut right) = (vec![0u8; 101 * size], vec![0u8; 101 * size]);
+            run(&fill(&recipe, Rank(5), address(&mut got), 101, 1));
+            fill_bytes(&recipe, Rank(5), 0, &mut right);
+            assert_eq!(got, right, "{recipe:?}");
+            run(&poison(&recipe, address(&mut got), 101, 1));
+            poison_bytes(&recipe, 0, &mut right);
+            assert_eq!(got, right, "{recipe:?}");
+        }
+    }
+
+    #[test]
+    fn the_twin_finds_and_lists_what_the_definition_finds() {
+        for recipe in recipes().filter(|recipe| recipe.redop.is_none()) {
+            let size = usize::try_from(recipe.dtype.size()).unwrap();
+            let stretches = recipe.world.ranks().map(|rank| Stretch {
+                len: 50,
+                source: Source::Copied { rank, at: 3 },
+            });
+            let stretches: Vec<_> = stretches.collect();
+            let mut got = vec![0u8; 300 * size];
+            for (rank, part) in recipe.world.ranks().zip(got.chunks_mut(50 * size)) {
+                fill_bytes(&recipe, rank, 3, part);
+            }
+            for index in (7..300).step_by(11) {
+                got[index * size] ^= 1;
+            }
+            let mut result = [VerifyResult::default()];
+            let (to, at) = (address(&mut got), address(&mut result));
+            let checks = verify(&recipe, &stretches, to, at, 1).unwrap();
+            let lists = diagnose(&recipe, &stretches, to, at, 1).unwrap();
+            checks.iter().chain(&lists).for_each(run);
+            let right = verify_bytes(&recipe, &stretches, 0, &got);
+            assert_eq!(result[0].wrong, right.wrong);
+            assert_eq!(locate(&recipe, &stretches, &result[0].bad()), right.first);
+        }
+    }
+
+    #[test]
+    fn an_unknown_kernel_is_a_fault() {
+        // SAFETY: nothing is read for a name that is not known.
+        let fault = unsafe { emulate(c"fill_tea", std::ptr::null()) }.unwrap_err();
+        assert!(fault.message.contains("fill_tea"));
+    }
 }
