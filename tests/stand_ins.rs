@@ -10,14 +10,20 @@
     reason = "a test fails by panicking and a child tells its parent by printing"
 )]
 
+#[path = "stand_ins/child.rs"]
+mod child;
 #[path = "common/stand_ins.rs"]
 mod stand_ins;
+#[path = "stand_ins/trial.rs"]
+mod trial;
 #[path = "stand_ins/world.rs"]
 mod world;
 
+use child::child;
 use ncclbench::backend;
 use ncclbench::base::{DataType, Kind, RedOp};
-use world::{Trial, Worlds, child, probe, wish};
+use trial::Trial;
+use world::{Worlds, probe, wish};
 
 /// Odd counts around what an operation splits and a kernel vectorises.
 const COUNTS: [u64; 4] = [0, 1, 1001, 4099];

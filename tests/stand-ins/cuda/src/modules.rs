@@ -5,8 +5,7 @@ use crate::{
     Code, ILLEGAL_ADDRESS, INVALID_HANDLE, INVALID_PTX, INVALID_VALUE, NOT_FOUND, SUCCESS, code,
     memory, streams,
 };
-use ncclbench::ffi::kernels::VerifyResult;
-use ncclbench::ffi::kernels_host;
+use ncclbench::ffi::kernels::{VerifyResult, emulate};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -209,7 +208,7 @@ fn run(kernel: &Kernel, params: &[u64]) -> Result<(), Code> {
         )?;
     }
     // SAFETY: the parameter is the kernel's own by its size, and what it points at was checked.
-    let done = unsafe { kernels_host::emulate(&kernel.name, params.as_ptr().cast()) };
+    let done = unsafe { emulate(&kernel.name, params.as_ptr().cast()) };
     done.map_err(|_| NOT_FOUND)
 }
 
