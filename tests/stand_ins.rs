@@ -285,9 +285,7 @@ fn an_initialisation_that_never_returns_is_given_up_at_its_limit() {
     ) else {
         return;
     };
-    said.expect(
-        "opening a communicator of 2 ranks: ncclCommInitRankConfig has not come back within 0.3 s",
-    );
+    said.expect("ncclCommInitRankConfig has not come back within 0.3 s");
 }
 
 #[test]
@@ -303,7 +301,7 @@ fn an_initialisation_that_fails_says_the_librarys_words() {
     ) else {
         return;
     };
-    said.expect("opening a communicator of 2 ranks: ncclCommInitRankConfig failed: internal error");
+    said.expect("ncclCommInitRankConfig failed: internal error");
     said.expect("(ncclInternalError, 3)");
 }
 

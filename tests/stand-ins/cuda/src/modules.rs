@@ -116,7 +116,7 @@ unsafe fn write_log(count: usize, options: *const c_uint, values: *const *mut c_
         )
     };
     let room = values[1].addr();
-    if options == ERROR_LOG && room >= text.count_bytes() + 1 {
+    if options == ERROR_LOG && room > text.count_bytes() {
         // SAFETY: the log's buffer has `room` bytes, as the second option says.
         unsafe {
             values[0]
