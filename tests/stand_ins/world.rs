@@ -1,16 +1,16 @@
-//! Worlds of engine threads in this process, and child processes that run one.
+//! Worlds of engine threads in this process: sessions on the stand-ins, and operations with their checks.
 
-use crate::stand_ins::{folder, library};
+use crate::stand_ins::library;
+use crate::trial::{Said, Trial};
 use ncclbench::backend::{self, Abort, Equipment, Session, ThreadSeat, Wish};
 use ncclbench::base::pattern::Recipe;
-use ncclbench::base::{Buffer, Bytes, Clock, DataType, Env, Fault, Kind, Rank, RedOp, Span, World};
+use ncclbench::base::{Buffer, Bytes, Clock, Env, Fault, Kind, Rank, Span, World};
 use ncclbench::bootstrap::solo::Solo;
 use ncclbench::bootstrap::threads::ThreadPlane;
 use ncclbench::bootstrap::{Bootstrap, PeerInfo};
-use ncclbench::collective::{self, Call, Collective};
+use ncclbench::collective::Call;
 use ncclbench::engine::SystemClock;
 use ncclbench::record::Mismatches;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,9 +21,6 @@ const CAPACITY: Bytes = Bytes(48 << 10);
 /// for it; the others never reach it.
 const PATIENCE: Duration = Duration::from_mins(1);
 const CHILDS_PATIENCE: Duration = Duration::from_secs(2);
-
-/// The variable that tells a test that it runs as a child.
-const CHILD: &str = "NCCLBENCH_TEST_CHILD";
 
 /// What a backend is told, with a stand-in NCCL by its name in the stand-ins' folder.
 pub(crate) fn wish(nccl: &str) -> Wish {
@@ -37,103 +34,6 @@ pub(crate) fn wish(nccl: &str) -> Wish {
 /// Looks round with the backend under test.
 pub(crate) fn probe(wish: &Wish) -> Result<Equipment, Fault> {
     backend::ALL[0].probe(wish)
-}
-
-/// One operation with its check.
-#[derive(Debug, Clone)]
-pub(crate) struct Trial {
-    collective: &'static str,
-    dtype: DataType,
-    redop: Option<RedOp>,
-    /// NCCL's count argument.
-    count: u64,
-    in_place: bool,
-    run: bool,
-}
-
-impl Trial {
-    pub(crate) fn all_reduce(dtype: DataType, redop: RedOp, count: u64) -> Self {
-        let (collective, redop) = ("allreduce", Some(redop));
-        Self {
-            collective,
-            dtype,
-            redop,
-            count,
-            in_place: false,
-            run: true,
-        }
-    }
-
-    pub(crate) fn all_to_all(dtype: DataType, count: u64) -> Self {
-        let (collective, redop) = ("alltoall", None);
-        Self {
-            collective,
-            dtype,
-            redop,
-            count,
-            in_place: false,
-            run: true,
-        }
-    }
-
-    pub(crate) fn in_place(self) -> Self {
-        Self {
-            in_place: true,
-            ..self
-        }
-    }
-
-    /// Everything but the operation itself.
-    pub(crate) fn not_run(self) -> Self {
-        Self { run: false, ..self }
-    }
-
-    fn what(&self) -> &'static dyn Collective {
-        collective::by_name(self.collective).unwrap()
-    }
-
-    fn size(&self, world: World) -> Bytes {
-        let parts = if self.redop.is_some() {
-            1
-        } else {
-            u64::from(world.0)
-        };
-        Bytes(self.count * parts * self.dtype.size())
-    }
-}
-
-/// What one rank says of one trial.
-#[derive(Debug)]
-pub(crate) struct Said {
-    pub(crate) rank: Rank,
-    pub(crate) trial: usize,
-    what: Trial,
-    /// Whether the library has the collective as one call.
-    pub(crate) native: bool,
-    pub(crate) result: Result<Mismatches, Fault>,
-}
-
-impl Said {
-    /// Fails the test unless nothing is wrong.
-    pub(crate) fn expect_right(&self) {
-        match &self.result {
-            Ok(found) if found.wrong == 0 => {}
-            other => panic!("rank {} of {:?}: {other:?}", self.rank, self.what),
-        }
-    }
-
-    fn print(&self) {
-        let rank = self.rank;
-        match &self.result {
-            Err(fault) => println!("rank {rank} fault {fault}"),
-            Ok(found) => {
-                println!("rank {rank} wrong {}", found.wrong);
-                for bad in &found.first {
-                    println!("rank {rank} element {} {}", bad.index, bad.class);
-                }
-            }
-        }
-    }
 }
 
 /// A shape of world, and what is special about it.
@@ -418,45 +318,4 @@ impl<'a> Thread<'a> {
         }
         Ok(())
     }
-}
-
-/// What a child process printed.
-#[derive(Debug)]
-pub(crate) struct Printed(String);
-
-impl Printed {
-    /// Fails the test unless the child printed `text`.
-    pub(crate) fn expect(&self, text: &str) {
-        assert!(self.0.contains(text), "`{text}` is not in:\n{}", self.0);
-    }
-}
-
-/// Runs `body` in a child process of this test program with variables set.
-///
-/// `test` is the calling test's own name: the child runs that test alone, which gets here again,
-/// and there it is told to run `body`. So the caller returns where it gets nothing back.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a child knows itself by a variable"
-)]
-pub(crate) fn child(test: &str, variables: &[(&str, &str)], body: fn()) -> Option<Printed> {
-    if std::env::var_os(CHILD).is_some() {
-        body();
-        return None;
-    }
-    folder(); // built before the child looks for it
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .envs(variables.iter().copied())
-        .env(CHILD, "1")
-        .output()
-        .unwrap();
-    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{}\n{stdout}\n{stderr}",
-        output.status
-    );
-    Some(Printed(stdout))
 }

@@ -46,8 +46,7 @@ pub(super) fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<NcclSessio
     let contexts = contexts(&tools, seat)?;
     let oldest_gpu = compare_notes(&tools, seat, boot)?;
     let id = share_id(&tools, seat, boot)?;
-    let comms = join(&tools, seat, &contexts, id, boot)
-        .while_doing(|| format!("opening a communicator of {} ranks", seat.world))?;
+    let comms = join(&tools, seat, &contexts, id, boot)?;
     let links = Links::new(
         Arc::clone(&tools.nccl),
         Arc::clone(&seat.clock),

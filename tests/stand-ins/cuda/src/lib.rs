@@ -6,6 +6,10 @@
 //! run by their emulation on the CPU.
 
 #![allow(
+    clippy::disallowed_methods,
+    reason = "a library is steered by the process's variables, and a bad one ends it"
+)]
+#![allow(
     non_snake_case,
     non_upper_case_globals,
     reason = "the names are the driver's"

@@ -5,8 +5,7 @@ use crate::{
     Code, ILLEGAL_ADDRESS, INVALID_HANDLE, INVALID_PTX, INVALID_VALUE, NOT_FOUND, SUCCESS, code,
     memory, streams,
 };
-use ncclbench::ffi::kernels::VerifyResult;
-use ncclbench::ffi::kernels;
+use ncclbench::ffi::kernels::{VerifyResult, emulate};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -117,7 +116,7 @@ unsafe fn write_log(count: usize, options: *const c_uint, values: *const *mut c_
         )
     };
     let room = values[1].addr();
-    if options == ERROR_LOG && room >= text.count_bytes() + 1 {
+    if options == ERROR_LOG && room > text.count_bytes() {
         // SAFETY: the log's buffer has `room` bytes, as the second option says.
         unsafe {
             values[0]
@@ -209,7 +208,7 @@ fn run(kernel: &Kernel, params: &[u64]) -> Result<(), Code> {
         )?;
     }
     // SAFETY: the parameter is the kernel's own by its size, and what it points at was checked.
-    let done = unsafe { kernels::emulate(&kernel.name, params.as_ptr().cast()) };
+    let done = unsafe { emulate(&kernel.name, params.as_ptr().cast()) };
     done.map_err(|_| NOT_FOUND)
 }
 

@@ -5,6 +5,10 @@
 //! unnoticed otherwise: operations are ordered by their stream, groups fuse, a communicator that
 //! was destroyed or aborted is refused. `README.md` lists the variables that make it misbehave.
 #![allow(
+    clippy::disallowed_methods,
+    reason = "a library is steered by the process's variables, and a bad one ends it"
+)]
+#![allow(
     non_snake_case,
     non_upper_case_globals,
     reason = "the names are NCCL's"
