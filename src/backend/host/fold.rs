@@ -61,7 +61,11 @@ impl Fold {
 /// A rank's scalar: 1 for even ranks, 2 for odd ones.
 fn mulsum_scalar_bits(dtype: DataType, rank: Rank) -> u64 {
     let scalar = 1 + rank.0 % 2;
-    if dtype.is_float() { arith::reciprocal_bits(dtype, scalar) } else { u64::from(scalar) }
+    if dtype.is_float() {
+        arith::reciprocal_bits(dtype, scalar)
+    } else {
+        u64::from(scalar)
+    }
 }
 
 /// Two private buffers to fold in.

@@ -38,7 +38,13 @@ fn visible() -> Vec<usize> {
         return (0..count).collect();
     };
     list.split(',')
-        .map_while(|entry| entry.trim().parse().ok().filter(|&index: &usize| index < count))
+        .map_while(|entry| {
+            entry
+                .trim()
+                .parse()
+                .ok()
+                .filter(|&index: &usize| index < count)
+        })
         .collect()
 }
 
@@ -50,16 +56,22 @@ fn uuid(physical: usize) -> [u8; 16] {
         .or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok())
         .unwrap_or_default();
     let mut bytes = [0; 16];
-    let hash = host.trim().bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = host
+        .trim()
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
     bytes[..8].copy_from_slice(&hash.to_be_bytes());
     bytes[8..].copy_from_slice(&(physical as u64).to_be_bytes());
     bytes
 }
 
 fn by_number(device: c_int) -> Result<&'static Device, Code> {
-    usize::try_from(device).ok().and_then(|index| all().get(index)).ok_or(INVALID_DEVICE)
+    usize::try_from(device)
+        .ok()
+        .and_then(|index| all().get(index))
+        .ok_or(INVALID_DEVICE)
 }
 
 thread_local! {
@@ -201,7 +213,9 @@ pub extern "C" fn cuCtxSetCurrent(context: *const Device) -> Code {
 /// `context` must be writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetCurrent(context: *mut *const c_void) -> Code {
-    let handle = CURRENT.get().map_or(std::ptr::null(), |device| std::ptr::from_ref(device).cast());
+    let handle = CURRENT
+        .get()
+        .map_or(std::ptr::null(), |device| std::ptr::from_ref(device).cast());
     // SAFETY: the caller's promise.
     unsafe { context.write(handle) };
     SUCCESS

@@ -36,17 +36,53 @@ pub const ILLEGAL_ADDRESS: Code = 700;
 
 const EXPLAINED: &[(Code, &CStr, &CStr)] = &[
     (SUCCESS, c"CUDA_SUCCESS", c"no error"),
-    (INVALID_VALUE, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
+    (
+        INVALID_VALUE,
+        c"CUDA_ERROR_INVALID_VALUE",
+        c"invalid argument",
+    ),
     (OUT_OF_MEMORY, c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
-    (NOT_INITIALIZED, c"CUDA_ERROR_NOT_INITIALIZED", c"initialization error"),
-    (NO_DEVICE, c"CUDA_ERROR_NO_DEVICE", c"no CUDA-capable device is detected"),
-    (INVALID_DEVICE, c"CUDA_ERROR_INVALID_DEVICE", c"invalid device ordinal"),
-    (INVALID_CONTEXT, c"CUDA_ERROR_INVALID_CONTEXT", c"invalid device context"),
-    (INVALID_PTX, c"CUDA_ERROR_INVALID_PTX", c"a PTX JIT compilation failed"),
-    (INVALID_HANDLE, c"CUDA_ERROR_INVALID_HANDLE", c"invalid resource handle"),
-    (NOT_FOUND, c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
+    (
+        NOT_INITIALIZED,
+        c"CUDA_ERROR_NOT_INITIALIZED",
+        c"initialization error",
+    ),
+    (
+        NO_DEVICE,
+        c"CUDA_ERROR_NO_DEVICE",
+        c"no CUDA-capable device is detected",
+    ),
+    (
+        INVALID_DEVICE,
+        c"CUDA_ERROR_INVALID_DEVICE",
+        c"invalid device ordinal",
+    ),
+    (
+        INVALID_CONTEXT,
+        c"CUDA_ERROR_INVALID_CONTEXT",
+        c"invalid device context",
+    ),
+    (
+        INVALID_PTX,
+        c"CUDA_ERROR_INVALID_PTX",
+        c"a PTX JIT compilation failed",
+    ),
+    (
+        INVALID_HANDLE,
+        c"CUDA_ERROR_INVALID_HANDLE",
+        c"invalid resource handle",
+    ),
+    (
+        NOT_FOUND,
+        c"CUDA_ERROR_NOT_FOUND",
+        c"named symbol not found",
+    ),
     (NOT_READY, c"CUDA_ERROR_NOT_READY", c"device not ready"),
-    (ILLEGAL_ADDRESS, c"CUDA_ERROR_ILLEGAL_ADDRESS", c"an illegal memory access was encountered"),
+    (
+        ILLEGAL_ADDRESS,
+        c"CUDA_ERROR_ILLEGAL_ADDRESS",
+        c"an illegal memory access was encountered",
+    ),
 ];
 
 /// Turns a result of ours into a code.
@@ -63,7 +99,11 @@ pub extern "C" fn cuInit(flags: c_uint) -> Code {
     if flags != 0 {
         return INVALID_VALUE;
     }
-    if devices::all().is_empty() { NO_DEVICE } else { SUCCESS }
+    if devices::all().is_empty() {
+        NO_DEVICE
+    } else {
+        SUCCESS
+    }
 }
 
 /// # Safety
@@ -75,8 +115,14 @@ pub unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> Code {
     SUCCESS
 }
 
-fn explain(code: Code, pick: fn(&(Code, &'static CStr, &'static CStr)) -> &'static CStr) -> Option<*const c_char> {
-    EXPLAINED.iter().find(|entry| entry.0 == code).map(|entry| pick(entry).as_ptr())
+fn explain(
+    code: Code,
+    pick: fn(&(Code, &'static CStr, &'static CStr)) -> &'static CStr,
+) -> Option<*const c_char> {
+    EXPLAINED
+        .iter()
+        .find(|entry| entry.0 == code)
+        .map(|entry| pick(entry).as_ptr())
 }
 
 /// # Safety
@@ -86,7 +132,11 @@ pub unsafe extern "C" fn cuGetErrorName(code: Code, text: *mut *const c_char) ->
     let found = explain(code, |entry| entry.1);
     // SAFETY: the caller's promise.
     unsafe { text.write(found.unwrap_or(std::ptr::null())) };
-    if found.is_some() { SUCCESS } else { INVALID_VALUE }
+    if found.is_some() {
+        SUCCESS
+    } else {
+        INVALID_VALUE
+    }
 }
 
 /// # Safety
@@ -96,7 +146,11 @@ pub unsafe extern "C" fn cuGetErrorString(code: Code, text: *mut *const c_char) 
     let found = explain(code, |entry| entry.2);
     // SAFETY: the caller's promise.
     unsafe { text.write(found.unwrap_or(std::ptr::null())) };
-    if found.is_some() { SUCCESS } else { INVALID_VALUE }
+    if found.is_some() {
+        SUCCESS
+    } else {
+        INVALID_VALUE
+    }
 }
 
 /// Reads a variable of the stand-in's own.

@@ -37,12 +37,19 @@ pub fn find(handle: *mut c_void) -> Result<Arc<Stream>, Code> {
 /// The stream behind a handle, which must belong to the current context.
 pub fn find_here(handle: *mut c_void) -> Result<Arc<Stream>, Code> {
     let stream = find(handle)?;
-    if std::ptr::eq(stream.device, devices::current()?) { Ok(stream) } else { Err(INVALID_HANDLE) }
+    if std::ptr::eq(stream.device, devices::current()?) {
+        Ok(stream)
+    } else {
+        Err(INVALID_HANDLE)
+    }
 }
 
 impl Stream {
     /// Runs `job` after everything that was enqueued before.
-    pub fn enqueue(&self, job: impl FnOnce() -> Result<(), Code> + Send + 'static) -> Result<(), Code> {
+    pub fn enqueue(
+        &self,
+        job: impl FnOnce() -> Result<(), Code> + Send + 'static,
+    ) -> Result<(), Code> {
         let failed = self.state.failed.load(Ordering::Acquire);
         if failed != SUCCESS {
             return Err(failed);
@@ -67,7 +74,10 @@ impl Stream {
 fn work(jobs: &mpsc::Receiver<Job>, state: &State) {
     for job in jobs {
         if let Err(code) = job() {
-            let _ = state.failed.compare_exchange(SUCCESS, code, Ordering::AcqRel, Ordering::Acquire);
+            let _ =
+                state
+                    .failed
+                    .compare_exchange(SUCCESS, code, Ordering::AcqRel, Ordering::Acquire);
         }
         state.finished.fetch_add(1, Ordering::AcqRel);
     }
@@ -87,7 +97,14 @@ pub unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint)
         std::thread::spawn(move || work(&receive, &seen));
         let handle = NEXT.fetch_add(16, Ordering::Relaxed) as usize;
         let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
-        streams.insert(handle, Arc::new(Stream { device, jobs: send, state }));
+        streams.insert(
+            handle,
+            Arc::new(Stream {
+                device,
+                jobs: send,
+                state,
+            }),
+        );
         // SAFETY: the caller's promise.
         unsafe { stream.write(std::ptr::without_provenance_mut(handle)) };
         Ok(())
@@ -102,7 +119,11 @@ pub extern "C" fn cuStreamQuery(stream: *mut c_void) -> Code {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuStreamDestroy_v2(stream: *mut c_void) -> Code {
     let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    if streams.remove(&stream.addr()).is_some() { SUCCESS } else { INVALID_HANDLE }
+    if streams.remove(&stream.addr()).is_some() {
+        SUCCESS
+    } else {
+        INVALID_HANDLE
+    }
 }
 
 /// # Safety

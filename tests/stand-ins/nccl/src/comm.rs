@@ -32,7 +32,10 @@ fn comms() -> std::sync::MutexGuard<'static, HashMap<usize, Arc<Comm>>> {
 /// The communicator behind a handle.
 pub fn find(handle: usize) -> Result<Arc<Comm>, Code> {
     comms().get(&handle).cloned().ok_or_else(|| {
-        fail(INVALID_ARGUMENT, "a communicator that does not exist, or was destroyed or aborted")
+        fail(
+            INVALID_ARGUMENT,
+            "a communicator that does not exist, or was destroyed or aborted",
+        )
     })
 }
 
@@ -109,14 +112,20 @@ impl Comm {
 
     /// Adds an operator; returns its index.
     pub fn add_operator(&self, dtype: DataType, bits: u64) -> usize {
-        let mut operators = self.operators.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut operators = self
+            .operators
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         operators.push((dtype, bits));
         operators.len() - 1
     }
 
     /// The operator with an index.
     pub fn operator(&self, index: usize) -> Option<(DataType, u64)> {
-        let operators = self.operators.lock().unwrap_or_else(PoisonError::into_inner);
+        let operators = self
+            .operators
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         operators.get(index).copied()
     }
 }

@@ -34,11 +34,17 @@ static DRIVER: LazyLock<Option<Driver>> = LazyLock::new(|| {
 });
 
 fn driver() -> Result<&'static Driver, Code> {
-    DRIVER.as_ref().ok_or_else(|| fail(UNHANDLED_CUDA, "no CUDA driver"))
+    DRIVER
+        .as_ref()
+        .ok_or_else(|| fail(UNHANDLED_CUDA, "no CUDA driver"))
 }
 
 fn check(code: c_int) -> Result<(), Code> {
-    if code == 0 { Ok(()) } else { Err(fail(UNHANDLED_CUDA, &format!("CUDA failure {code}"))) }
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(fail(UNHANDLED_CUDA, &format!("CUDA failure {code}")))
+    }
 }
 
 /// Refuses a thread that has no device: the real library would silently take device 0.
@@ -46,7 +52,11 @@ pub fn require_current() -> Result<(), Code> {
     let mut context = std::ptr::null();
     // SAFETY: writes one handle.
     check(unsafe { (driver()?.current)(&raw mut context) })?;
-    if context.is_null() { Err(fail(UNHANDLED_CUDA, "no device is current")) } else { Ok(()) }
+    if context.is_null() {
+        Err(fail(UNHANDLED_CUDA, "no device is current"))
+    } else {
+        Ok(())
+    }
 }
 
 unsafe extern "C" fn call(data: *mut c_void) {

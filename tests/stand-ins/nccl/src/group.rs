@@ -43,7 +43,11 @@ pub fn start() {
 pub fn end() -> Result<(), Code> {
     let group = GROUP.with_borrow_mut(|group| {
         group.depth = group.depth.checked_sub(1).ok_or(INVALID_USAGE)?;
-        Ok::<_, Code>(if group.depth == 0 { std::mem::take(group) } else { Group::default() })
+        Ok::<_, Code>(if group.depth == 0 {
+            std::mem::take(group)
+        } else {
+            Group::default()
+        })
     })?;
     if let Some(code) = group.error {
         return Err(code);
@@ -74,7 +78,10 @@ fn join_all(joins: Vec<Join>) -> Result<(), Code> {
         .into_iter()
         .map(|join| std::thread::spawn(move || join.comm.connect(join.meeting)))
         .collect();
-    let ends: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap_or(Err(INTERNAL))).collect();
+    let ends: Vec<_> = threads
+        .into_iter()
+        .map(|thread| thread.join().unwrap_or(Err(INTERNAL)))
+        .collect();
     ends.into_iter().collect()
 }
 
@@ -90,7 +97,11 @@ pub fn accept(handle: usize, stream: usize, dtype: DataType, action: Action) -> 
         if let Some(code) = effects.error {
             return Err(crate::fail(code, "a call was told to fail"));
         }
-        let task = Task { action, dtype, effects };
+        let task = Task {
+            action,
+            dtype,
+            effects,
+        };
         GROUP.with_borrow_mut(|group| group.calls.push(Call { comm, stream, task }));
         Ok(())
     })
@@ -104,9 +115,9 @@ fn launch(calls: Vec<Call>) -> Result<(), Code> {
         cuda::enqueue(stream, move || work::run(&comm, &tasks))
     };
     for call in calls {
-        let mut batch = open.iter().position(|(comm, stream, _)| {
-            Arc::ptr_eq(comm, &call.comm) && *stream == call.stream
-        });
+        let mut batch = open
+            .iter()
+            .position(|(comm, stream, _)| Arc::ptr_eq(comm, &call.comm) && *stream == call.stream);
         if let Some(index) = batch
             && !call.task.is_point_to_point()
         {

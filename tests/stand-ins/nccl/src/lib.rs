@@ -119,10 +119,16 @@ pub extern "C" fn ncclGetLastError(_comm: *mut c_void) -> *const c_char {
 fn check_config(config: &Config) -> Result<(), Code> {
     let known = matches!(config.size, 48 | 72 | 80 | 88 | 96);
     if !known || config.magic != 0xcafe_beef || config.version > steer::version().cast_unsigned() {
-        return Err(fail(INVALID_ARGUMENT, "a configuration that no header makes"));
+        return Err(fail(
+            INVALID_ARGUMENT,
+            "a configuration that no header makes",
+        ));
     }
     if config.blocking != 1 {
-        return Err(fail(INVALID_ARGUMENT, "this library has blocking communicators only"));
+        return Err(fail(
+            INVALID_ARGUMENT,
+            "this library has blocking communicators only",
+        ));
     }
     Ok(())
 }
@@ -147,13 +153,18 @@ pub unsafe extern "C" fn ncclCommInitRankConfig(
         if rank >= world {
             return Err(fail(INVALID_ARGUMENT, "a rank outside the world"));
         }
-        let text = String::from_utf8_lossy(&id.internal).trim_end_matches('\0').to_owned();
+        let text = String::from_utf8_lossy(&id.internal)
+            .trim_end_matches('\0')
+            .to_owned();
         let meeting = Meeting::from_text(&text);
         let meeting = meeting.ok_or_else(|| fail(INVALID_ARGUMENT, "an id of another library"))?;
         let (handle, made) = comm::create(rank, world);
         // SAFETY: the caller's promise.
         unsafe { comm.write(std::ptr::without_provenance_mut(handle)) };
-        group::add_join(Join { comm: made, meeting });
+        group::add_join(Join {
+            comm: made,
+            meeting,
+        });
         Ok(())
     }))
 }
@@ -207,12 +218,16 @@ fn reduction(handle: usize, dtype: DataType, number: c_int) -> Result<Reduction,
     let refused = || fail(INVALID_ARGUMENT, &format!("invalid op {number}"));
     let index = usize::try_from(number).map_err(|_| refused())?;
     if let Some(&redop) = built_in.get(index) {
-        return Ok(Reduction { redop, scalar_bits: None });
+        return Ok(Reduction {
+            redop,
+            scalar_bits: None,
+        });
     }
     match comm::find(handle)?.operator(index - built_in.len()) {
-        Some((of, bits)) if of == dtype => {
-            Ok(Reduction { redop: RedOp::MulSum, scalar_bits: Some(bits) })
-        }
+        Some((of, bits)) if of == dtype => Ok(Reduction {
+            redop: RedOp::MulSum,
+            scalar_bits: Some(bits),
+        }),
         _ => Err(refused()),
     }
 }
@@ -230,7 +245,12 @@ pub extern "C" fn ncclAllReduce(
     let accept = || {
         let dtype = datatype(dtype)?;
         let by = reduction(comm.addr(), dtype, op)?;
-        let action = Action::AllReduce { send: send.addr(), recv: recv.addr(), count, by };
+        let action = Action::AllReduce {
+            send: send.addr(),
+            recv: recv.addr(),
+            count,
+            by,
+        };
         group::accept(comm.addr(), stream.addr(), dtype, action)
     };
     code(accept())
@@ -247,7 +267,11 @@ pub extern "C" fn ncclSend(
 ) -> Code {
     let accept = || {
         let dtype = datatype(dtype)?;
-        let action = Action::Send { from: from.addr(), count, peer: rank(comm.addr(), peer)? };
+        let action = Action::Send {
+            from: from.addr(),
+            count,
+            peer: rank(comm.addr(), peer)?,
+        };
         group::accept(comm.addr(), stream.addr(), dtype, action)
     };
     code(accept())
@@ -264,7 +288,11 @@ pub extern "C" fn ncclRecv(
 ) -> Code {
     let accept = || {
         let dtype = datatype(dtype)?;
-        let action = Action::Recv { into: into.addr(), count, peer: rank(comm.addr(), peer)? };
+        let action = Action::Recv {
+            into: into.addr(),
+            count,
+            peer: rank(comm.addr(), peer)?,
+        };
         group::accept(comm.addr(), stream.addr(), dtype, action)
     };
     code(accept())
@@ -296,7 +324,8 @@ pub unsafe extern "C" fn ncclRedOpCreatePreMulSum(
         let mut bits = [0u8; 8];
         // SAFETY: the caller's promise.
         unsafe {
-            bits.as_mut_ptr().copy_from_nonoverlapping(scalar.cast(), dtype.size() as usize);
+            bits.as_mut_ptr()
+                .copy_from_nonoverlapping(scalar.cast(), dtype.size() as usize);
         }
         let index = comm::find(comm.addr())?.add_operator(dtype, u64::from_le_bytes(bits));
         // SAFETY: the caller's promise.
@@ -309,7 +338,10 @@ pub unsafe extern "C" fn ncclRedOpCreatePreMulSum(
 #[unsafe(no_mangle)]
 pub extern "C" fn ncclRedOpDestroy(op: c_int, comm: *mut c_void) -> Code {
     let known = comm::find(comm.addr()).map(|comm| {
-        usize::try_from(op - CREATED).ok().and_then(|index| comm.operator(index)).is_some()
+        usize::try_from(op - CREATED)
+            .ok()
+            .and_then(|index| comm.operator(index))
+            .is_some()
     });
     match known {
         Ok(true) => SUCCESS,
@@ -349,7 +381,11 @@ mod modern {
     ) -> Code {
         let accept = || {
             let dtype = datatype(dtype)?;
-            let action = Action::AllToAll { send: send.addr(), recv: recv.addr(), count };
+            let action = Action::AllToAll {
+                send: send.addr(),
+                recv: recv.addr(),
+                count,
+            };
             group::accept(comm.addr(), stream.addr(), dtype, action)
         };
         code(accept())

@@ -14,7 +14,11 @@ impl FromStr for Which {
     type Err = std::num::ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "*" { Ok(Self::Every) } else { text.parse().map(Self::Nth) }
+        if text == "*" {
+            Ok(Self::Every)
+        } else {
+            text.parse().map(Self::Nth)
+        }
     }
 }
 
@@ -23,20 +27,30 @@ fn entries(name: &str) -> Vec<Vec<String>> {
     let Ok(text) = std::env::var(name) else {
         return Vec::new();
     };
-    text.split(',').map(|entry| entry.split(':').map(str::to_owned).collect()).collect()
+    text.split(',')
+        .map(|entry| entry.split(':').map(str::to_owned).collect())
+        .collect()
 }
 
 /// Reads a field. One that cannot be read ends the process: a test that steers with a typing
 /// error must not pass by steering nothing.
 fn field<T: FromStr>(name: &str, entry: &[String], index: usize) -> T {
-    entry.get(index).and_then(|text| text.parse().ok()).unwrap_or_else(|| {
-        eprintln!("stand-in libnccl: field {index} of `{name}={}` cannot be read", entry.join(":"));
-        std::process::exit(99);
-    })
+    entry
+        .get(index)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(|| {
+            eprintln!(
+                "stand-in libnccl: field {index} of `{name}={}` cannot be read",
+                entry.join(":")
+            );
+            std::process::exit(99);
+        })
 }
 
 fn of_rank(name: &'static str, rank: usize) -> impl Iterator<Item = Vec<String>> {
-    entries(name).into_iter().filter(move |entry| field::<usize>(name, entry, 0) == rank)
+    entries(name)
+        .into_iter()
+        .filter(move |entry| field::<usize>(name, entry, 0) == rank)
 }
 
 /// What goes wrong with one call.
@@ -74,7 +88,11 @@ pub fn effects(rank: usize, number: u64) -> Effects {
     for entry in of_rank("STAND_IN_ERROR", rank).filter(|entry| this("STAND_IN_ERROR", entry)) {
         let code = Some(field("STAND_IN_ERROR", &entry, 2));
         let later = entry.get(3).is_some_and(|text| text == "later");
-        *(if later { &mut effects.error_later } else { &mut effects.error }) = code;
+        *(if later {
+            &mut effects.error_later
+        } else {
+            &mut effects.error
+        }) = code;
     }
     for entry in of_rank("STAND_IN_CORRUPT", rank).filter(|entry| this("STAND_IN_CORRUPT", entry)) {
         let element = field("STAND_IN_CORRUPT", &entry, 2);
@@ -103,9 +121,15 @@ pub fn init(rank: usize) -> Init {
 /// The version that is reported.
 pub fn version() -> i32 {
     static VERSION: LazyLock<i32> = LazyLock::new(|| {
-        let default = if cfg!(feature = "modern") { 23007 } else { 21805 };
+        let default = if cfg!(feature = "modern") {
+            23007
+        } else {
+            21805
+        };
         let entries = entries("STAND_IN_NCCL_VERSION");
-        entries.first().map_or(default, |entry| field("STAND_IN_NCCL_VERSION", entry, 0))
+        entries
+            .first()
+            .map_or(default, |entry| field("STAND_IN_NCCL_VERSION", entry, 0))
     });
     *VERSION
 }

@@ -11,8 +11,11 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// The address that peers are told: a variable's, else the host's first that is not loopback.
 pub fn own_address() -> IpAddr {
-    let told = std::env::var("STAND_IN_NCCL_ADDR").ok().and_then(|text| text.parse().ok());
-    told.or_else(first_local).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    let told = std::env::var("STAND_IN_NCCL_ADDR")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    told.or_else(first_local)
+        .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
 }
 
 /// From `/proc/net/fib_trie`: an address in one line, `/32 host LOCAL` in the next.
@@ -38,7 +41,10 @@ impl Meeting {
         let listener = TcpListener::bind((own_address(), 0))?;
         let mut tag = [0; 8];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut tag)?;
-        let meeting = Self { tag: u64::from_le_bytes(tag), root: listener.local_addr()? };
+        let meeting = Self {
+            tag: u64::from_le_bytes(tag),
+            root: listener.local_addr()?,
+        };
         std::thread::spawn(move || introduce(&listener, meeting.tag));
         Ok(meeting)
     }
@@ -49,7 +55,10 @@ impl Meeting {
 
     pub fn from_text(text: &str) -> Option<Self> {
         let (tag, root) = text.split_once(' ')?;
-        Some(Self { tag: tag.parse().ok()?, root: root.parse().ok()? })
+        Some(Self {
+            tag: tag.parse().ok()?,
+            root: root.parse().ok()?,
+        })
     }
 
     /// Joins as `rank` of `world`; returns a connection to every other rank.
@@ -59,7 +68,8 @@ impl Meeting {
         world: usize,
         given_up: &dyn Fn() -> bool,
     ) -> Result<Vec<Option<TcpStream>>, Code> {
-        let failed = |error: std::io::Error| fail(SYSTEM, &format!("meeting at {}: {error}", self.root));
+        let failed =
+            |error: std::io::Error| fail(SYSTEM, &format!("meeting at {}: {error}", self.root));
         let listener = TcpListener::bind((own_address(), 0)).map_err(failed)?;
         let mine = listener.local_addr().map_err(failed)?;
         let mut root = TcpStream::connect(self.root).map_err(failed)?;
@@ -67,8 +77,12 @@ impl Meeting {
         send_text(&mut root, &hello).map_err(failed)?;
         root.set_read_timeout(Some(LOOK)).map_err(failed)?;
         let table = receive_text(&mut root, given_up).map_err(failed)?;
-        let table: Vec<SocketAddr> = table.split(' ').filter_map(|text| text.parse().ok()).collect();
-        self.connect_all(rank, &table, &listener, given_up).map_err(failed)
+        let table: Vec<SocketAddr> = table
+            .split(' ')
+            .filter_map(|text| text.parse().ok())
+            .collect();
+        self.connect_all(rank, &table, &listener, given_up)
+            .map_err(failed)
     }
 
     /// Connects to the lower ranks and accepts the higher ones.
@@ -89,7 +103,9 @@ impl Meeting {
         while peers[rank + 1..].iter().any(Option::is_none) {
             let mut stream = accept(listener, given_up)?;
             let hello = receive_text(&mut stream, given_up)?;
-            let peer = hello.strip_prefix(&format!("{} ", self.tag)).and_then(|text| text.parse().ok());
+            let peer = hello
+                .strip_prefix(&format!("{} ", self.tag))
+                .and_then(|text| text.parse().ok());
             match peer {
                 Some(peer) if (rank + 1..table.len()).contains(&peer) => peers[peer] = Some(stream),
                 _ => continue, // a stranger
@@ -125,10 +141,16 @@ fn introduce(listener: &TcpListener, tag: u64) {
     let mut ranks: Vec<Option<(TcpStream, String)>> = Vec::new();
     for stream in listener.incoming() {
         let Ok(mut stream) = stream else { return };
-        let Ok(hello) = receive_text(&mut stream, &|| false) else { continue };
+        let Ok(hello) = receive_text(&mut stream, &|| false) else {
+            continue;
+        };
         let fields: Vec<_> = hello.split(' ').collect();
-        let [theirs, rank, world, address] = fields[..] else { continue };
-        let (Ok(rank), Ok(world)) = (rank.parse::<usize>(), world.parse::<usize>()) else { continue };
+        let [theirs, rank, world, address] = fields[..] else {
+            continue;
+        };
+        let (Ok(rank), Ok(world)) = (rank.parse::<usize>(), world.parse::<usize>()) else {
+            continue;
+        };
         if theirs != tag.to_string() || rank >= world {
             continue;
         }
@@ -138,7 +160,11 @@ fn introduce(listener: &TcpListener, tag: u64) {
             break;
         }
     }
-    let table: Vec<_> = ranks.iter().flatten().map(|(_, address)| address.as_str()).collect();
+    let table: Vec<_> = ranks
+        .iter()
+        .flatten()
+        .map(|(_, address)| address.as_str())
+        .collect();
     let table = table.join(" ");
     for (stream, _) in ranks.iter_mut().flatten() {
         let _ = send_text(stream, &table);
@@ -162,7 +188,11 @@ fn receive_text(stream: &mut TcpStream, given_up: &dyn Fn() -> bool) -> std::io:
     String::from_utf8(text).map_err(|_| ErrorKind::InvalidData.into())
 }
 
-fn receive(stream: &mut TcpStream, into: &mut [u8], given_up: &dyn Fn() -> bool) -> std::io::Result<()> {
+fn receive(
+    stream: &mut TcpStream,
+    into: &mut [u8],
+    given_up: &dyn Fn() -> bool,
+) -> std::io::Result<()> {
     let mut at = 0;
     while at < into.len() {
         match stream.read(&mut into[at..]) {
@@ -208,7 +238,12 @@ fn header(kind: u64, len: usize) -> [u8; HEADER] {
 
 impl<'a> Outgoing<'a> {
     pub fn new(peer: usize, kind: u64, body: &'a [u8]) -> Self {
-        Self { peer, header: header(kind, body.len()), body, done: 0 }
+        Self {
+            peer,
+            header: header(kind, body.len()),
+            body,
+            done: 0,
+        }
     }
 
     fn remaining(&self) -> usize {
@@ -216,7 +251,11 @@ impl<'a> Outgoing<'a> {
     }
 
     fn push(&mut self, mut stream: &TcpStream) -> std::io::Result<bool> {
-        let from = if self.done < HEADER { &self.header[self.done..] } else { &self.body[self.done - HEADER..] };
+        let from = if self.done < HEADER {
+            &self.header[self.done..]
+        } else {
+            &self.body[self.done - HEADER..]
+        };
         let wrote = stream.write(from)?;
         self.done += wrote;
         Ok(wrote > 0)
@@ -225,7 +264,13 @@ impl<'a> Outgoing<'a> {
 
 impl<'a> Incoming<'a> {
     pub fn new(peer: usize, kind: u64, body: &'a mut [u8]) -> Self {
-        Self { peer, header: header(kind, body.len()), got: [0; HEADER], body, done: 0 }
+        Self {
+            peer,
+            header: header(kind, body.len()),
+            got: [0; HEADER],
+            body,
+            done: 0,
+        }
     }
 
     fn remaining(&self) -> usize {
@@ -233,7 +278,11 @@ impl<'a> Incoming<'a> {
     }
 
     fn pull(&mut self, mut stream: &TcpStream) -> std::io::Result<bool> {
-        let into = if self.done < HEADER { &mut self.got[self.done..] } else { &mut self.body[self.done - HEADER..] };
+        let into = if self.done < HEADER {
+            &mut self.got[self.done..]
+        } else {
+            &mut self.body[self.done - HEADER..]
+        };
         let read = stream.read(into)?;
         if read == 0 {
             return Err(ErrorKind::UnexpectedEof.into());
@@ -291,17 +340,26 @@ fn link(peers: &[Option<TcpStream>], peer: usize) -> Result<&TcpStream, Code> {
 fn step(peer: usize, result: std::io::Result<bool>) -> Result<bool, Code> {
     match result {
         Ok(moved) => Ok(moved),
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
-        Err(error) if error.kind() == ErrorKind::InvalidData => {
-            Err(fail(REMOTE, &format!("rank {peer} is in another operation")))
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+            Ok(false)
         }
+        Err(error) if error.kind() == ErrorKind::InvalidData => Err(fail(
+            REMOTE,
+            &format!("rank {peer} is in another operation"),
+        )),
         Err(error) => Err(fail(REMOTE, &format!("rank {peer}: {error}"))),
     }
 }
 
 fn wait(links: &[(&TcpStream, PollFlags)]) {
-    let mut fds: Vec<_> = links.iter().map(|&(stream, flags)| PollFd::new(stream, flags)).collect();
-    let look = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+    let mut fds: Vec<_> = links
+        .iter()
+        .map(|&(stream, flags)| PollFd::new(stream, flags))
+        .collect();
+    let look = Timespec {
+        tv_sec: 0,
+        tv_nsec: LOOK.subsec_nanos().into(),
+    };
     // Woken early or not at all: the next round looks again.
     let _ = poll(&mut fds, Some(&look));
 }

@@ -17,10 +17,27 @@ pub struct Reduction {
 /// An accepted operation.
 #[derive(Debug, Clone, Copy)]
 pub enum Action {
-    AllReduce { send: usize, recv: usize, count: usize, by: Reduction },
-    AllToAll { send: usize, recv: usize, count: usize },
-    Send { from: usize, count: usize, peer: usize },
-    Recv { into: usize, count: usize, peer: usize },
+    AllReduce {
+        send: usize,
+        recv: usize,
+        count: usize,
+        by: Reduction,
+    },
+    AllToAll {
+        send: usize,
+        recv: usize,
+        count: usize,
+    },
+    Send {
+        from: usize,
+        count: usize,
+        peer: usize,
+    },
+    Recv {
+        into: usize,
+        count: usize,
+        peer: usize,
+    },
 }
 
 /// An accepted operation and what goes wrong with it.
@@ -101,7 +118,12 @@ fn corrupt(comm: &Comm, task: &Task) {
 
 fn collective(comm: &Comm, task: &Task) -> Result<(), Code> {
     match task.action {
-        Action::AllReduce { send, recv, count, by } => {
+        Action::AllReduce {
+            send,
+            recv,
+            count,
+            by,
+        } => {
             let len = task.bytes(count);
             // Copied, so that the in-place form is no special case.
             // SAFETY: NCCL's contract: the buffers are the operation's until it completes.
@@ -140,7 +162,11 @@ fn all_reduce(
     match (by.redop, by.scalar_bits) {
         (_, Some(bits)) => arith::scale(dtype, &mut input, bits),
         (RedOp::Avg, None) if dtype.is_float() => {
-            arith::scale(dtype, &mut input, arith::reciprocal_bits(dtype, world as u32));
+            arith::scale(
+                dtype,
+                &mut input,
+                arith::reciprocal_bits(dtype, world as u32),
+            );
         }
         _ => {}
     }
@@ -148,8 +174,15 @@ fn all_reduce(
     let mine = range(rank);
     let mut theirs: Vec<Vec<u8>> = (0..world).map(|_| vec![0; mine.len()]).collect();
     theirs[rank].copy_from_slice(&input[mine.clone()]);
-    swap(comm, 1, |peer| &input[range(peer)], theirs.iter_mut().map(Vec::as_mut_slice))?;
-    let (first, rest) = theirs.split_first_mut().expect("a world has at least one rank");
+    swap(
+        comm,
+        1,
+        |peer| &input[range(peer)],
+        theirs.iter_mut().map(Vec::as_mut_slice),
+    )?;
+    let (first, rest) = theirs
+        .split_first_mut()
+        .expect("a world has at least one rank");
     for other in rest {
         arith::reduce_into(dtype, by.redop, first, other);
     }
@@ -176,7 +209,12 @@ fn all_to_all(comm: &Comm, input: &[u8], output: &mut [u8]) -> Result<(), Code> 
         let nothing = (0..comm.world).map(|_| <&mut [u8]>::default());
         return swap(comm, 3, |_| &[], nothing);
     }
-    swap(comm, 3, |peer| &input[peer * len..(peer + 1) * len], output.chunks_exact_mut(len))
+    swap(
+        comm,
+        3,
+        |peer| &input[peer * len..(peer + 1) * len],
+        output.chunks_exact_mut(len),
+    )
 }
 
 /// Sends `give(peer)` to every other rank and receives into `take`, which has a slice for each rank.
@@ -187,7 +225,9 @@ fn swap<'a, 'b>(
     take: impl Iterator<Item = &'b mut [u8]>,
 ) -> Result<(), Code> {
     let others = || (0..comm.world).filter(|&peer| peer != comm.rank);
-    let mut out: Vec<_> = others().map(|peer| Outgoing::new(peer, kind, give(peer))).collect();
+    let mut out: Vec<_> = others()
+        .map(|peer| Outgoing::new(peer, kind, give(peer)))
+        .collect();
     let mut into: Vec<_> = take
         .enumerate()
         .filter(|&(peer, _)| peer != comm.rank)
@@ -205,12 +245,24 @@ fn point_to_point(comm: &Comm, batch: &[Task]) -> Result<(), Code> {
             Action::Send { from, count, peer } => {
                 // SAFETY: NCCL's contract: the buffers are the operation's until it completes.
                 let bytes: &[u8] = unsafe { memory(from, task.bytes(count)) };
-                if peer == comm.rank { to_self.push(bytes) } else { out.push(Outgoing::new(peer, KIND, bytes)) }
+                if peer == comm.rank {
+                    to_self.push(bytes)
+                } else {
+                    out.push(Outgoing::new(peer, KIND, bytes))
+                }
             }
-            Action::Recv { into: address, count, peer } => {
+            Action::Recv {
+                into: address,
+                count,
+                peer,
+            } => {
                 // SAFETY: as above.
                 let bytes = unsafe { memory(address, task.bytes(count)) };
-                if peer == comm.rank { from_self.push(bytes) } else { into.push(Incoming::new(peer, KIND, bytes)) }
+                if peer == comm.rank {
+                    from_self.push(bytes)
+                } else {
+                    into.push(Incoming::new(peer, KIND, bytes))
+                }
             }
             _ => return Err(INVALID_USAGE),
         }
