@@ -6,6 +6,7 @@
 //! meet at their parent, over a socket of its own.
 #![allow(
     clippy::unwrap_used,
+    clippy::cast_precision_loss,
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "a bench fails by panicking, prints what it measured and reads the clock"
@@ -89,7 +90,7 @@ fn parent(given: &[&str]) {
 fn measure(plane: &Spoke, collective: &str, sizes: &[u64]) {
     let ranks = u32::try_from(plane.members()).unwrap();
     let rank = Rank(u32::try_from(plane.member()).unwrap());
-    let seat = seat(rank, World(ranks), "node1", Some(Duration::from_secs(60)));
+    let seat = seat(rank, World(ranks), "node1", Some(Duration::from_mins(1)));
     let host = backend::ALL
         .iter()
         .find(|backend| backend.name() == "host")

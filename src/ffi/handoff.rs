@@ -23,6 +23,9 @@ pub const FDS_AT_ONCE: usize = 64;
 /// Bytes of a message beside its descriptors.
 pub const WORDS_BYTES: usize = 16;
 
+/// The bytes of a message and its descriptors.
+pub type Message = ([u8; WORDS_BYTES], Vec<OwnedFd>);
+
 /// Where others come to.
 #[derive(Debug)]
 pub struct Doorway {
@@ -135,7 +138,7 @@ impl Passage {
     ///
     /// # Errors
     /// As [`Passage::send`].
-    pub fn receive(&self) -> Result<Option<([u8; WORDS_BYTES], Vec<OwnedFd>)>, Fault> {
+    pub fn receive(&self) -> Result<Option<Message>, Fault> {
         let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_AT_ONCE))];
         let mut control = RecvAncillaryBuffer::new(&mut room);
         let mut words = [0; WORDS_BYTES];

@@ -167,6 +167,10 @@ impl Region {
             at.is_multiple_of(4),
             "a word lies at a multiple of its size"
         );
+        #[expect(
+            clippy::cast_ptr_alignment,
+            reason = "mappings begin at a page, and `at` is checked"
+        )]
         let word = self.place(at, 4).cast::<u32>();
         // SAFETY: in bounds and aligned (mappings begin at a page); the bytes are only ever used
         // as this atomic, which the callers' layout of the region sees to.
@@ -182,6 +186,10 @@ impl Region {
             at.is_multiple_of(8),
             "a word lies at a multiple of its size"
         );
+        #[expect(
+            clippy::cast_ptr_alignment,
+            reason = "mappings begin at a page, and `at` is checked"
+        )]
         let long = self.place(at, 8).cast::<u64>();
         // SAFETY: as in `word`.
         unsafe { AtomicU64::from_ptr(long) }
@@ -204,6 +212,10 @@ impl Drop for Region {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[expect(
+    clippy::cast_ptr_alignment,
+    reason = "the load takes any alignment, and the store's is made by the split"
+)]
 fn stream(into: *mut u8, from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     let head = into.align_offset(16).min(from.len());

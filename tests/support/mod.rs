@@ -2,6 +2,7 @@
 //! a seat.
 #![allow(
     clippy::unwrap_used,
+    clippy::unwrap_in_result,
     clippy::panic,
     clippy::disallowed_methods,
     dead_code,
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// The machine's clock.
 #[derive(Debug)]
-pub struct Running(Instant);
+pub(crate) struct Running(Instant);
 
 impl Clock for Running {
     fn now(&self) -> Duration {
@@ -32,7 +33,7 @@ impl Clock for Running {
 }
 
 /// The seat of a rank on `host`.
-pub fn seat(rank: Rank, world: World, host: &str, op_limit: Option<Duration>) -> ThreadSeat {
+pub(crate) fn seat(rank: Rank, world: World, host: &str, op_limit: Option<Duration>) -> ThreadSeat {
     ThreadSeat {
         world,
         ranks: vec![rank],
@@ -51,15 +52,15 @@ pub fn seat(rank: Rank, world: World, host: &str, op_limit: Option<Duration>) ->
 }
 
 /// A step that may take a minute.
-pub fn step(name: &str) -> Step<'_> {
+pub(crate) fn step(name: &str) -> Step<'_> {
     Step {
         name,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
     }
 }
 
 /// Where the members meet: it hands everything on to everybody.
-pub struct Hub {
+pub(crate) struct Hub {
     listener: UnixListener,
     name: String,
     members: usize,
@@ -67,7 +68,7 @@ pub struct Hub {
 
 impl Hub {
     /// For so many members.
-    pub fn open(members: usize) -> Self {
+    pub(crate) fn open(members: usize) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("ncclbench-hub-{}-{count}", std::process::id());
@@ -80,12 +81,12 @@ impl Hub {
     }
 
     /// What to join it by.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Serves until a member leaves.
-    pub fn serve(&self) {
+    pub(crate) fn serve(&self) {
         let mut members: Vec<(u64, UnixStream)> = (0..self.members)
             .map(|_| {
                 let (mut stream, _) = self.listener.accept().unwrap();
@@ -121,7 +122,7 @@ fn number(stream: &mut UnixStream) -> Option<u64> {
 
 /// A member of a [`Hub`].
 #[derive(Debug)]
-pub struct Spoke {
+pub(crate) struct Spoke {
     stream: Mutex<UnixStream>,
     member: usize,
     members: usize,
@@ -130,7 +131,7 @@ pub struct Spoke {
 
 impl Spoke {
     /// Joins.
-    pub fn join(hub: &str, member: usize, members: usize) -> Self {
+    pub(crate) fn join(hub: &str, member: usize, members: usize) -> Self {
         let address = SocketAddr::from_abstract_name(hub).unwrap();
         let mut stream = UnixStream::connect_addr(&address).unwrap();
         stream.write_all(&(member as u64).to_le_bytes()).unwrap();

@@ -152,10 +152,7 @@ impl AllReduce<'_> {
             &self.notice,
             piece_count(pieces.count())?,
             &mut |notices, piece| {
-                let buffers = match &mut buffers {
-                    Some(buffers) => buffers,
-                    none => none.insert(self.comm.open(notices, self.len)?),
-                };
+                let buffers = self.comm.open_once(&mut buffers, notices, self.len)?;
                 for (at, len) in pieces.steps(piece as usize) {
                     let mut load = |local: usize, into: &mut [u8]| -> Result<(), Fault> {
                         buffers.send[local].load(at, into);
@@ -196,7 +193,7 @@ impl AllReduce<'_> {
         }
         let mut scratch = self.comm.scratch.borrow_mut();
         let result = self.gather_small(&mut scratch)?.to_vec();
-        let result = self.exchange_small(result)?;
+        let result = self.exchange_small(&result)?;
         crew.board.lay_out(0, crew.next_desk(), &result);
         crew.arrive();
         self.recv.store(0, &result, false);
@@ -204,12 +201,12 @@ impl AllReduce<'_> {
     }
 
     /// Exchanges hosts' reductions with all other leaders and folds them in the hosts' order.
-    fn exchange_small(&self, mine: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    fn exchange_small(&self, mine: &[u8]) -> Result<Vec<u8>, Fault> {
         let roster = &self.comm.crew.roster;
         let mut exchange = Exchange::new(self.comm, self.notice.call);
         for (index, host) in roster.hosts.iter().enumerate() {
             if index != roster.mine().host_index {
-                exchange.send(host[0], Source::Bytes(mine.clone()));
+                exchange.send(host[0], Source::Bytes(mine.to_vec()));
                 exchange.receive(host[0], self.len, Sink::Bytes(vec![0; self.len]));
             }
         }
@@ -218,7 +215,7 @@ impl AllReduce<'_> {
         for index in 0..roster.hosts.len() {
             let is_mine = index == roster.mine().host_index;
             hosts.extend(if is_mine {
-                Some(mine.clone())
+                Some(mine.to_vec())
             } else {
                 theirs.next()
             });
@@ -245,24 +242,30 @@ impl AllReduce<'_> {
             let (start, count) = cut(self.len / self.fold.size(), lanes, crew.me());
             self.ring(&whole, start, count)?;
         }
+        self.hand_out(&whole)
+    }
+
+    /// All copy the result from their leader's buffer to the others'.
+    fn hand_out(&self, whole: &View) -> Result<(), Fault> {
+        let crew = &self.comm.crew;
         let ranks = crew.board.ranks();
+        if ranks == 1 {
+            return Ok(());
+        }
         let pieces = Pieces::of(self.len, ranks);
         let past_cache = is_past_cache(self.len * (ranks - 1));
-        let mut scratch = vec![0; super::fold::STEP];
-        crew.work_together(
-            &self.notice,
-            piece_count(pieces.count())?,
-            &mut |notices, piece| {
-                let buffers = self.comm.open(notices, self.len)?;
-                for (at, len) in pieces.steps(piece as usize) {
-                    whole.load(at, &mut scratch[..len]);
-                    let sinks = buffers.recv.iter().skip(1);
-                    sinks.for_each(|sink| sink.store(at, &scratch[..len], past_cache));
-                }
-                Ok(())
-            },
-        )?;
-        Ok(())
+        let (mut buffers, mut scratch) = (None, vec![0; super::fold::STEP]);
+        let count = piece_count(pieces.count())?;
+        crew.work_together(&self.notice, count, &mut |notices, piece| {
+            let buffers = self.comm.open_once(&mut buffers, notices, self.len)?;
+            for (at, len) in pieces.steps(piece as usize) {
+                whole.load(at, &mut scratch[..len]);
+                let sinks = buffers.recv.iter().skip(1);
+                sinks.for_each(|sink| sink.store(at, &scratch[..len], past_cache));
+            }
+            Ok(())
+        })
+        .map(drop)
     }
 
     /// A ring over the hosts on `count` elements from `start` on: reduce-scatter, then all-gather.
@@ -281,7 +284,7 @@ impl AllReduce<'_> {
             // In step s host h sends part h − s; having received part h + 1 last, it owns that one.
             let (at, len) = part(mine + 2 * hosts - step);
             let (into, more) = part(mine + 2 * hosts - step - 1);
-            let mut exchange = Exchange::new(self.comm, self.notice.call);
+            let mut exchange = Exchange::new(self.comm, self.notice.call).going_on(step > 0);
             exchange.send(
                 next,
                 Source::View {

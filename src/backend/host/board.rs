@@ -55,44 +55,44 @@ impl Board {
 
     /// The number of times that a rank has arrived.
     pub(super) fn arrived(&self, local: usize) -> Bell<'_> {
-        self.bell(self.slot(local))
+        self.bell(Self::slot(local))
     }
 
     /// Rung when a letter for a rank, or the taking of one of its letters, needs its attention.
     pub(super) fn call(&self, local: usize) -> Bell<'_> {
-        self.bell(self.slot(local) + 128)
+        self.bell(Self::slot(local) + 128)
     }
 
     /// Whom a rank is waiting for, plus one; 0 for nobody.
     pub(super) fn awaits(&self, local: usize) -> &AtomicU32 {
-        self.region.word(self.slot(local) + 256)
+        self.region.word(Self::slot(local) + 256)
     }
 
     /// 1 once a rank has closed its session.
     pub(super) fn left(&self, local: usize) -> &AtomicU32 {
-        self.region.word(self.slot(local) + 260)
+        self.region.word(Self::slot(local) + 260)
     }
 
     /// 1 while a rank does a piece of work.
     pub(super) fn busy(&self, local: usize) -> &AtomicU32 {
-        self.region.word(self.slot(local) + 264)
+        self.region.word(Self::slot(local) + 264)
     }
 
     /// A word of a rank's notice: what it calls, and with which memory.
     pub(super) fn notice(&self, local: usize, parity: usize, index: usize) -> &AtomicU64 {
         self.region
-            .long(self.slot(local) + 384 + parity * 128 + index * 8)
+            .long(Self::slot(local) + 384 + parity * 128 + index * 8)
     }
 
     /// Lays bytes on a rank's desk.
     pub(super) fn lay_out(&self, local: usize, parity: usize, bytes: &[u8]) {
-        self.region.store(self.desk(local, parity), bytes);
+        self.region.store(Self::desk(local, parity), bytes);
     }
 
     /// Reads bytes from a rank's desk, from byte `at` on.
     pub(super) fn look_at(&self, local: usize, parity: usize, at: usize, into: &mut [u8]) {
         debug_assert!(at + into.len() <= DESK, "a look stays on its desk");
-        self.region.load(self.desk(local, parity) + at, into);
+        self.region.load(Self::desk(local, parity) + at, into);
     }
 
     /// Letters sent from one rank to another, by number.
@@ -117,12 +117,12 @@ impl Board {
         }
     }
 
-    fn slot(&self, local: usize) -> usize {
+    fn slot(local: usize) -> usize {
         2 * COUNTER + local * SLOT
     }
 
-    fn desk(&self, local: usize, parity: usize) -> usize {
-        self.slot(local) + 1024 + parity * DESK
+    fn desk(local: usize, parity: usize) -> usize {
+        Self::slot(local) + 1024 + parity * DESK
     }
 
     fn mailbox(&self, from: usize, to: usize) -> usize {

@@ -67,6 +67,22 @@ impl Comm {
         })
     }
 
+    /// As [`Comm::open`], but only the first time.
+    ///
+    /// # Errors
+    /// Those of [`Comm::open`].
+    pub(super) fn open_once<'a>(
+        &self,
+        opened: &'a mut Option<Buffers>,
+        notices: &[Notice],
+        len: usize,
+    ) -> Result<&'a Buffers, Fault> {
+        match opened {
+            Some(buffers) => Ok(buffers),
+            none => Ok(none.insert(self.open(notices, len)?)),
+        }
+    }
+
     /// Opens what notices say: every neighbour's send and receive buffer of `len` bytes.
     ///
     /// # Errors

@@ -64,6 +64,9 @@ impl Notice {
     }
 }
 
+/// Does one piece of a turn's work, given all ranks' notices.
+pub(super) type Work<'a> = dyn FnMut(&[Notice], u32) -> Result<(), Fault> + 'a;
+
 /// The ranks of my host.
 #[derive(Debug)]
 pub(super) struct Crew {
@@ -149,7 +152,7 @@ impl Crew {
         &self,
         notice: &Notice,
         pieces: u32,
-        work: &mut dyn FnMut(&[Notice], u32) -> Result<(), Fault>,
+        work: &mut Work<'_>,
     ) -> Result<Vec<Notice>, Fault> {
         let shift = self.shift.replace(self.shift.get() + 1);
         let (now, then) = (shift % 2, (shift + 1) % 2);
@@ -170,7 +173,8 @@ impl Crew {
         }
         let all_done = |done: u32| done >= pieces;
         let done = self.board.done(now);
-        self.patience.until(done, &all_done, &Work { crew: self })?;
+        self.patience
+            .until(done, &all_done, &AllDone { crew: self })?;
         Ok(notices)
     }
 
@@ -210,12 +214,18 @@ impl Crew {
     }
 
     /// Runs a wait with its object on the board, so that who waits for me can name whom I wait for.
-    pub(super) fn awaiting<T>(&self, rank: Rank, wait: impl FnOnce() -> T) -> T {
-        let word = self.board.awaits(self.me());
-        word.store(rank.0.wrapping_add(1), Ordering::Relaxed);
-        let result = wait();
-        word.store(0, Ordering::Relaxed);
-        result
+    /// It stays there if the wait fails: the others' waits end a little later.
+    fn awaiting(&self, rank: Rank, wait: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
+        self.await_openly(Some(rank));
+        wait()?;
+        self.await_openly(None);
+        Ok(())
+    }
+
+    /// Says on the board whom I wait for.
+    pub(super) fn await_openly(&self, rank: Option<Rank>) {
+        let word = rank.map_or(0, |rank| rank.0.wrapping_add(1));
+        self.board.awaits(self.me()).store(word, Ordering::Relaxed);
     }
 
     /// Who is to blame if `rank` does not move: whom it waits for, and so on.
@@ -309,11 +319,11 @@ impl Awaited for Neighbour<'_> {
 }
 
 /// A wait for all pieces to be done.
-struct Work<'a> {
+struct AllDone<'a> {
     crew: &'a Crew,
 }
 
-impl Awaited for Work<'_> {
+impl Awaited for AllDone<'_> {
     fn lost(&self) -> Option<Fault> {
         (0..self.crew.board.ranks()).find_map(|local| self.crew.loss(local))
     }

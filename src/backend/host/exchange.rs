@@ -14,7 +14,6 @@ use crate::base::Rank;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::collections::HashSet;
 use std::io::{ErrorKind, Read, Write};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Bytes that go to or come from the kernel at a time.
@@ -90,6 +89,7 @@ struct In {
 pub(super) struct Exchange<'a> {
     comm: &'a Comm,
     call: u64,
+    goes_on: bool,
     outs: Vec<Out>,
     ins: Vec<In>,
     wire: Vec<u8>,
@@ -101,10 +101,17 @@ impl<'a> Exchange<'a> {
         Self {
             comm,
             call,
+            goes_on: false,
             outs: Vec::new(),
             ins: Vec::new(),
             wire: Vec::new(),
         }
+    }
+
+    /// It is not the first of its operation: a peer that does not move may wait for another itself.
+    pub(super) fn going_on(mut self, goes_on: bool) -> Self {
+        self.goes_on = goes_on;
+        self
     }
 
     /// Adds a message to a rank of another host.
@@ -154,7 +161,7 @@ impl<'a> Exchange<'a> {
             self.sleep(NAP);
             wait.check(&|| false, &self)?;
         }
-        self.clear();
+        self.comm.crew.await_openly(None);
         let bytes = self
             .ins
             .into_iter()
@@ -204,10 +211,7 @@ impl<'a> Exchange<'a> {
         let Some((peer, _)) = self.pending().next() else {
             return;
         };
-        let crew = &self.comm.crew;
-        crew.board
-            .awaits(crew.me())
-            .store(peer.0 + 1, Ordering::Relaxed);
+        self.comm.crew.await_openly(Some(peer));
         let links = self.comm.links.borrow();
         let mut fds: Vec<PollFd<'_>> = Vec::new();
         let mut is_linked = true;
@@ -232,15 +236,6 @@ impl<'a> Exchange<'a> {
         let _ = rustix::event::poll(&mut fds, Some(&limit));
     }
 
-    /// Takes my object off the board.
-    pub(super) fn clear(&self) {
-        self.comm
-            .crew
-            .board
-            .awaits(self.comm.crew.me())
-            .store(0, Ordering::Relaxed);
-    }
-
     fn pending(&self) -> impl Iterator<Item = (Rank, PollFlags)> {
         let ins = self.ins.iter().filter(|message| message.done < message.len);
         let outs = self
@@ -258,15 +253,19 @@ impl Awaited for Exchange<'_> {
     }
 
     fn late(&self, limit: Duration) -> Fault {
-        let (peer, flags) = self
-            .pending()
-            .next()
-            .unwrap_or((self.comm.rank(), PollFlags::IN));
-        let is_linked = self.comm.links.borrow().stream(peer).is_some();
-        let what = match (is_linked, flags == PollFlags::OUT) {
-            (false, _) => "did not arrive",
-            (true, true) => "did not take its part",
-            (true, false) => "did not send its part",
+        let mut ins = self.ins.iter().filter(|message| message.done < message.len);
+        let mut outs = self
+            .outs
+            .iter()
+            .filter(|message| message.done < message.len);
+        let (peer, what) = match (ins.next(), outs.next()) {
+            (Some(message), _) if message.done > 0 => {
+                (message.peer, "did not send all of its part")
+            }
+            (Some(message), _) if self.goes_on => (message.peer, "did not go on"),
+            (Some(message), _) => (message.peer, "did not arrive"),
+            (None, Some(message)) => (message.peer, "did not take its part"),
+            (None, None) => (self.comm.rank(), "did not go on"),
         };
         self.comm.crew.late(peer, what, limit)
     }

@@ -12,6 +12,7 @@ use crate::base::Rank;
 use crate::base::RedOp;
 use crate::base::World;
 use crate::base::arith;
+use crate::base::pattern;
 
 /// Bytes that are folded at a time: two such buffers stay in a first-level cache.
 pub(super) const STEP: usize = 16 << 10;
@@ -38,7 +39,7 @@ impl Fold {
                 arith::scale(self.dtype, input, bits);
             }
             RedOp::MulSum => {
-                let bits = mulsum_scalar_bits(self.dtype, rank);
+                let bits = pattern::mulsum_scalar_bits(self.dtype, rank);
                 arith::scale(self.dtype, input, bits);
             }
             _ => {}
@@ -58,15 +59,8 @@ impl Fold {
     }
 }
 
-/// A rank's scalar: 1 for even ranks, 2 for odd ones.
-fn mulsum_scalar_bits(dtype: DataType, rank: Rank) -> u64 {
-    let scalar = 1 + rank.0 % 2;
-    if dtype.is_float() {
-        arith::reciprocal_bits(dtype, scalar)
-    } else {
-        u64::from(scalar)
-    }
-}
+/// Fetches a stretch of the n-th input.
+pub(super) type Load<'a, E> = dyn FnMut(usize, &mut [u8]) -> Result<(), E> + 'a;
 
 /// Two private buffers to fold in.
 #[derive(Debug)]
@@ -94,7 +88,7 @@ impl Scratch {
         fold: Fold,
         ranks: &[Rank],
         len: usize,
-        load: &mut dyn FnMut(usize, &mut [u8]) -> Result<(), E>,
+        load: &mut Load<'_, E>,
     ) -> Result<&mut [u8], E> {
         let (gathered, more) = (&mut self.gathered[..len], &mut self.more[..len]);
         for (index, rank) in ranks.iter().enumerate() {

@@ -13,6 +13,7 @@ use crate::backend::ThreadSeat;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
+use crate::base::Rank;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
@@ -21,7 +22,7 @@ use crate::ffi::handoff::Passage;
 use crate::ffi::handoff::WORDS_BYTES;
 use crate::ffi::shm::SharedFile;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -32,8 +33,6 @@ pub(super) struct Joined {
     pub(super) file: SharedFile,
     /// The other processes.
     pub(super) life: Life,
-    /// Held open as long as this rank lives; see [`super::life`].
-    pub(super) held: Option<UnixStream>,
 }
 
 /// What the first rank of a host has before the others come.
@@ -107,12 +106,8 @@ impl Visit<'_> {
     /// The first rank's side: lets all others in, then hands each the file and all ends.
     fn welcome(&mut self, offer: Offer) -> Result<Joined, Fault> {
         let mut life = Life::default();
-        let held = self.own_end()?;
-        let mut ends: Vec<(u64, OwnedFd)> = Vec::new();
-        if let Some((_, given)) = &held {
-            let given = given.try_clone().map_err(|error| refused(&error))?;
-            ends.push((self.roster.mine().process, given.into()));
-        }
+        let own = self.own_end()?.map(|end| (self.roster.mine().process, end));
+        let mut ends: Vec<(u64, OwnedFd)> = own.into_iter().collect();
         let mut guests: Vec<Option<Passage>> =
             self.roster.neighbours().iter().map(|_| None).collect();
         while let Some(missing) = (1..guests.len()).find(|local| guests[*local].is_none()) {
@@ -141,7 +136,6 @@ impl Visit<'_> {
         Ok(Joined {
             file: offer.file,
             life,
-            held: held.map(|(held, _)| held),
         })
     }
 
@@ -168,11 +162,11 @@ impl Visit<'_> {
     /// The other ranks' side.
     fn call_at(&mut self, door: Option<&str>) -> Result<Joined, Fault> {
         let door = door.ok_or_else(|| Fault::new(Kind::Disagree, "nobody opened a door"))?;
-        let held = self.own_end()?;
+        let own = self.own_end()?;
         let passage = Passage::connect(door)?;
         let mine = self.roster.mine();
         let words = join_words([mine.local as u64, mine.process]);
-        let given: Vec<BorrowedFd<'_>> = held.iter().map(|(_, given)| given.as_fd()).collect();
+        let given: Vec<BorrowedFd<'_>> = own.iter().map(AsFd::as_fd).collect();
         self.poll(0, passage.as_fd(), || {
             Ok(passage.send(words, &given)?.then_some(()))
         })?;
@@ -190,17 +184,22 @@ impl Visit<'_> {
         Ok(Joined {
             file: SharedFile::adopt(file),
             life,
-            held: held.map(|(held, _)| held),
         })
     }
 
-    /// A pair of ends, if this rank is the first of its process on this host.
-    fn own_end(&self) -> Result<Option<(UnixStream, UnixStream)>, Fault> {
+    /// The end to give, if this rank is the first of its process on this host and there are other
+    /// processes. The other end is left to the process: the kernel closes it when that ends.
+    fn own_end(&self) -> Result<Option<OwnedFd>, Fault> {
+        let process = |rank: &Rank| self.roster.at(*rank).process;
         let mine = self.roster.mine().process;
-        let mut ranks = self.roster.neighbours().iter();
-        let first = ranks.find(|rank| self.roster.at(**rank).process == mine);
-        let make = || UnixStream::pair().map_err(|error| refused(&error));
-        (first == Some(&self.roster.me)).then(make).transpose()
+        let ranks = self.roster.neighbours();
+        let first = ranks.iter().find(|rank| process(rank) == mine);
+        if first != Some(&self.roster.me) || ranks.iter().all(|rank| process(rank) == mine) {
+            return Ok(None);
+        }
+        let (held, given) = UnixStream::pair().map_err(|error| refused(&error))?;
+        let _ = held.into_raw_fd();
+        Ok(Some(given.into()))
     }
 
     /// Keeps another process's end; my own process needs no watching.

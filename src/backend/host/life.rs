@@ -1,7 +1,7 @@
 //! Which of a host's ranks are still there.
 //!
 //! Each process holds one end of a socket pair and gives the other end to every other process of
-//! the host. The kernel closes the held end when the process ends, however it ends, and whatever
+//! the host. The kernel closes the kept end when the process ends, however it ends, and whatever
 //! process-id namespaces there are between them.
 
 use super::board::Board;

@@ -25,10 +25,13 @@ use std::time::Duration;
 const HELLO: usize = 24;
 
 /// How many that have not said who they are may wait at the same time.
-const STRANGERS: usize = 256;
+const STRANGERS: usize = 4096;
 
 /// How long one attempt to connect may block; the wait around it has the operation's limit.
 const ATTEMPT: Duration = Duration::from_secs(1);
+
+/// How many attempts in a row may get no answer at all.
+const ATTEMPTS: u32 = 30;
 
 /// What a rank says of its listener.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,6 +57,7 @@ pub(super) struct Links {
     addresses: Vec<Option<SocketAddr>>,
     open: HashMap<Rank, TcpStream>,
     strangers: Vec<Stranger>,
+    unanswered: u32,
 }
 
 impl Links {
@@ -74,6 +78,7 @@ impl Links {
             addresses: Vec::new(),
             open: HashMap::new(),
             strangers: Vec::new(),
+            unanswered: 0,
         };
         if roster.hosts.len() < 2 {
             return Ok(links);
@@ -147,9 +152,13 @@ impl Links {
             address.ok_or_else(|| Fault::new(Kind::Disagree, "a rank without an address"))?;
         let mut stream = match TcpStream::connect_timeout(&address, ATTEMPT) {
             Ok(stream) => stream,
-            Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::TimedOut && self.unanswered < ATTEMPTS => {
+                self.unanswered += 1;
+                return Ok(());
+            }
             Err(error) => return Err(unreachable(address, &error)),
         };
+        self.unanswered = 0;
         let hello = hello(self.secret, self.me, peer);
         // The first bytes of a connection fit into its empty send buffer.
         stream
@@ -162,32 +171,35 @@ impl Links {
 
     /// Takes in who has come and said the secret.
     fn let_in(&mut self) -> Result<(), Fault> {
+        for stranger in std::mem::take(&mut self.strangers) {
+            self.hear(stranger);
+        }
         while let Some(listener) = &self.listener {
             match listener.accept() {
-                Ok((stream, from)) => {
-                    prepare(&stream).map_err(|error| failed("setsockopt", from, &error))?;
-                    self.strangers.push(Stranger {
-                        stream,
-                        said: [0; HELLO],
-                        len: 0,
-                    });
-                    if self.strangers.len() > STRANGERS {
-                        self.strangers.remove(0);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // One who came and went, or no descriptor left: the wait's limit decides.
-                Err(_) => break,
-            }
-        }
-        for mut stranger in std::mem::take(&mut self.strangers) {
-            match stranger.listen() {
-                Some(false) => self.strangers.push(stranger),
-                Some(true) => self.greet(stranger),
-                None => {}
+                // One that cannot be set up has gone again.
+                Ok((stream, _)) if prepare(&stream).is_err() => {}
+                Ok((stream, _)) => self.hear(Stranger {
+                    stream,
+                    said: [0; HELLO],
+                    len: 0,
+                }),
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => break,
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                    _ => return Err(Fault::new(Kind::Call, format!("accept failed: {error}"))),
+                },
             }
         }
         Ok(())
+    }
+
+    /// Listens to a stranger, who is let in, kept waiting or dropped.
+    fn hear(&mut self, mut stranger: Stranger) {
+        match stranger.listen() {
+            Some(true) => self.greet(stranger),
+            Some(false) if self.strangers.len() < STRANGERS => self.strangers.push(stranger),
+            _ => {}
+        }
     }
 
     fn greet(&mut self, stranger: Stranger) {
@@ -300,6 +312,7 @@ mod tests {
             addresses: Vec::new(),
             open: HashMap::new(),
             strangers: Vec::new(),
+            unanswered: 0,
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         links.listener = Some(listener.try_clone().unwrap());

@@ -50,8 +50,17 @@ fn left_in_groups(root: &Path, group: &Path) -> Option<Bytes> {
             .parse()
             .ok()
     };
+    // What the group's files take in caches is given back when memory is asked for.
+    let cached = |path: &Path| {
+        let text = std::fs::read_to_string(root.join(path).join("memory.stat")).ok()?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("inactive_file "))?;
+        line.parse::<u64>().ok()
+    };
     let left = |path: &Path| {
-        Some(number(path, "memory.max")?.saturating_sub(number(path, "memory.current")?))
+        let used = number(path, "memory.current")?.saturating_sub(cached(path).unwrap_or(0));
+        Some(number(path, "memory.max")?.saturating_sub(used))
     };
     group.ancestors().filter_map(left).min().map(Bytes)
 }
@@ -98,7 +107,12 @@ mod tests {
         };
         put(&job, "max\n", "10\n");
         assert_eq!(left_in_groups(root.path(), Path::new("slurm/job")), None);
-        put(&root.path().join("slurm"), "1000\n", "300\n");
+        put(&root.path().join("slurm"), "1000\n", "500\n");
+        std::fs::write(
+            root.path().join("slurm/memory.stat"),
+            "anon 3\ninactive_file 200\n",
+        )
+        .unwrap();
         assert_eq!(
             left_in_groups(root.path(), Path::new("slurm/job")),
             Some(Bytes(700))

@@ -30,6 +30,8 @@ mod patience;
 mod point_to_point;
 mod roster;
 mod session;
+#[cfg(test)]
+mod tests;
 mod verbs;
 
 use super::Backend;
@@ -101,8 +103,7 @@ fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<HostSession, Fault> {
     let roster = Roster::exchange(seat, boot)?;
     let (local, ranks) = (roster.mine().local, roster.neighbours().len());
     let patience = Patience::of(seat, Arc::clone(&stop), ranks);
-    let Joined { file, life, held } =
-        join::join(&roster, seat, boot, &patience.limited(seat.limit))?;
+    let Joined { file, life } = join::join(&roster, seat, boot, &patience.limited(seat.limit))?;
     let board = file
         .map(0, Board::bytes(ranks))
         .map(|region| Board::new(region, ranks))?;
@@ -113,5 +114,5 @@ fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<HostSession, Fault> {
         links: RefCell::new(links),
         scratch: RefCell::new(Scratch::new()),
     };
-    Ok(HostSession::new(comm, stop, held))
+    Ok(HostSession::new(comm, &seat.host, stop))
 }

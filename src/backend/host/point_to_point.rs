@@ -61,9 +61,9 @@ pub(super) fn run(comm: &Comm, transfers: &[Transfer]) -> Result<(), Fault> {
             far.send(transfer.peer, Source::View { view, at: 0, len });
         }
     }
-    let result = run_both(comm, &mut near, &mut far);
-    far.clear();
-    result
+    run_both(comm, &mut near, &mut far)?;
+    comm.crew.await_openly(None);
+    Ok(())
 }
 
 fn run_both(comm: &Comm, near: &mut Near<'_>, far: &mut Exchange<'_>) -> Result<(), Fault> {
@@ -179,11 +179,8 @@ impl Near<'_> {
     }
 
     fn sleep(&self, seen: u32) {
-        if let Some(peer) = self.first() {
-            self.comm
-                .crew
-                .awaiting(peer, || self.comm.crew.my_call().nap(seen));
-        }
+        self.comm.crew.await_openly(self.first());
+        self.comm.crew.my_call().nap(seen);
     }
 
     fn first(&self) -> Option<Rank> {

@@ -1,6 +1,6 @@
 //! A session of one rank: buffers, their contents, and the way to its verbs.
 
-use super::comm::Comm;
+use super::comm::{Comm, bytes_of};
 use super::machine;
 use super::patience::Stop;
 use super::verbs::Verbs;
@@ -11,10 +11,10 @@ use crate::base::Bytes;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Span;
-use crate::base::pattern::{Recipe, Stretch};
+use crate::base::pattern::{self, Finding, Findings, Recipe, Stretch};
 use crate::ops::Ops;
+use crate::record::BadElement;
 use crate::record::Mismatches;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 /// Bytes that are filled or checked at a time; whole elements of every datatype.
@@ -23,20 +23,66 @@ const CHUNK: usize = 256 << 10;
 /// The only lane.
 #[derive(Debug)]
 pub(super) struct HostSession {
-    verbs: Verbs,
+    pub(super) verbs: Verbs,
+    host: String,
     stop: Arc<Stop>,
-    /// Closed by the kernel when this process ends: how others learn of it.
-    _held: Option<UnixStream>,
 }
 
 impl HostSession {
-    pub(super) fn new(comm: Comm, stop: Arc<Stop>, held: Option<UnixStream>) -> Self {
+    /// Over an open communicator.
+    pub(super) fn new(comm: Comm, host: &str, stop: Arc<Stop>) -> Self {
         Self {
             verbs: Verbs::new(comm),
+            host: host.to_owned(),
             stop,
-            _held: held,
         }
     }
+}
+
+impl HostSession {
+    fn write(
+        &self,
+        into: Span,
+        recipe: &Recipe,
+        make: &dyn Fn(u64, &mut [u8]),
+    ) -> Result<(), Fault> {
+        let view = self.verbs.comm.view(into)?;
+        for_chunks(into, recipe, &mut |at, first, chunk| {
+            make(first, chunk);
+            view.store(at, chunk, false);
+        })
+    }
+
+    fn mismatches(&self, findings: Findings) -> Mismatches {
+        let bad = |finding: Finding| BadElement {
+            rank: self.verbs.comm.rank().0,
+            host: self.host.clone(),
+            gpu: None,
+            index: finding.index,
+            expected_bits: finding.expected_bits,
+            got_bits: finding.got_bits,
+            class: finding.class.to_string(),
+        };
+        Mismatches {
+            wrong: findings.wrong,
+            first: findings.first.into_iter().map(bad).collect(),
+        }
+    }
+}
+
+/// Goes through a span in private chunks: first byte and first element of each, and room for it.
+fn for_chunks(
+    span: Span,
+    recipe: &Recipe,
+    body: &mut dyn FnMut(usize, u64, &mut [u8]),
+) -> Result<(), Fault> {
+    let len = bytes_of(span)?;
+    let mut room = vec![0; CHUNK.min(len)];
+    for at in (0..len).step_by(CHUNK) {
+        let chunk = &mut room[..CHUNK.min(len - at)];
+        body(at, at as u64 / recipe.dtype.size(), chunk);
+    }
+    Ok(())
 }
 
 impl Drop for HostSession {
@@ -72,13 +118,16 @@ impl Session for HostSession {
     }
 
     fn fill(&mut self, _lane: usize, into: Span, recipe: &Recipe) -> Result<(), Fault> {
-        let _ = (into, recipe, CHUNK);
-        Ok(())
+        let rank = self.verbs.comm.rank();
+        self.write(into, recipe, &|first, out| {
+            pattern::fill_bytes(recipe, rank, first, out);
+        })
     }
 
     fn poison(&mut self, _lane: usize, span: Span, recipe: &Recipe) -> Result<(), Fault> {
-        let _ = (span, recipe);
-        Ok(())
+        self.write(span, recipe, &|first, out| {
+            pattern::poison_bytes(recipe, first, out);
+        })
     }
 
     fn verify(
@@ -88,8 +137,14 @@ impl Session for HostSession {
         recipe: &Recipe,
         expect: &[Stretch],
     ) -> Result<Option<Mismatches>, Fault> {
-        let _ = (got, recipe, expect);
-        Ok(None)
+        let view = self.verbs.comm.view(got)?;
+        let mut found = Mismatches::default();
+        for_chunks(got, recipe, &mut |at, first, chunk| {
+            view.load(at, chunk);
+            let findings = pattern::verify_bytes(recipe, expect, first, chunk);
+            found.add(self.mismatches(findings));
+        })?;
+        Ok(Some(found))
     }
 
     fn poll(&mut self) -> Result<bool, Fault> {
