@@ -105,7 +105,7 @@ mod tests {
         let ending = plane.fail(Fault::new(Kind::Call, "broken"));
         assert_eq!(plane.fail(Fault::usage("late")), ending);
         plane.on_end(Box::new(move |ending| {
-            again.send(ending.exit_code).unwrap()
+            again.send(ending.exit_code).unwrap();
         }));
         assert_eq!((told.recv(), told.recv()), (Ok(3), Ok(3)));
         assert_eq!(plane.barrier(STEP), Err(ending.fault));

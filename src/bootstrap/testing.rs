@@ -39,6 +39,10 @@ pub(super) fn peer(member: u32) -> PeerInfo {
 }
 
 /// Runs `body` with every member, each on a thread; a panic of one is a panic.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "members are dropped when all are done, so that none is taken for dead before"
+)]
 pub(super) fn each<P: Bootstrap>(planes: Vec<P>, body: impl Fn(&P) + Sync) {
     std::thread::scope(|scope| {
         for plane in &planes {

@@ -28,6 +28,7 @@ use crate::bootstrap::tcp::listen;
 use crate::bootstrap::tcp::listen::Place;
 use serde::Deserialize;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::net::Ipv4Addr;
 use std::net::SocketAddr;
@@ -204,18 +205,13 @@ impl Table<'_> {
         if is_a_name && addresses.iter().all(IpAddr::is_loopback) {
             addresses.extend(&self.here.addresses);
         }
-        listen::bind(&addresses, &place.ports)
-            .or_else(|fault| {
-                match fault
-                    .details
-                    .iter()
-                    .all(|line| line.contains("Cannot assign"))
-                {
-                    true => listen::bind(&[Ipv4Addr::UNSPECIFIED.into()], &place.ports),
-                    false => Err(fault),
-                }
-            })
-            .while_doing(|| format!("meeting at {place}"))
+        let bound = match listen::bind(&addresses, &place.ports) {
+            Err(fault) if listen::is_elsewhere(&fault) => {
+                listen::bind(&[Ipv4Addr::UNSPECIFIED.into()], &place.ports)
+            }
+            bound => bound,
+        };
+        bound.while_doing(|| format!("meeting at {place}"))
     }
 
     fn meet_by(
@@ -264,7 +260,11 @@ impl Table<'_> {
     ) -> Result<Arc<dyn ProcessPlane>, Fault> {
         let bound = listeners.first().and_then(|one| one.local_addr().ok());
         let place = bound.map_or_else(String::new, |address| address.to_string());
-        Ok(Arc::new(tcp::host(self.joining(secret), listeners, place)?))
+        Ok(Arc::new(tcp::host(
+            &self.joining(secret),
+            listeners,
+            place,
+        )?))
     }
 
     fn connect(
@@ -272,7 +272,7 @@ impl Table<'_> {
         candidates: &[SocketAddr],
         secret: Secret,
     ) -> Result<Arc<dyn ProcessPlane>, Fault> {
-        Ok(Arc::new(tcp::connect(self.joining(secret), candidates)?))
+        Ok(Arc::new(tcp::connect(&self.joining(secret), candidates)?))
     }
 
     fn joining(&self, secret: Secret) -> Joining {
@@ -290,5 +290,9 @@ impl Table<'_> {
 
 /// Bytes as text, for carriers and variables.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // writing to a String cannot fail
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

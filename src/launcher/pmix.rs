@@ -67,7 +67,7 @@ pub(super) fn register(setting: &Setting<'_>) -> Result<(Registration, u32), Fau
 /// `PMIx job slurm.pmix.3.0 (OpenPMIx 4.2.2, /usr/lib/libpmix.so.2)`.
 pub(super) fn describe(registration: &Registration) -> String {
     let pmix = registration.pmix();
-    let version = pmix.version().split(',').next().unwrap_or_default();
+    let version = pmix.version().split('(').next().unwrap_or_default().trim();
     format!(
         "PMIx job {} ({version}, {})",
         pmix.namespace(),

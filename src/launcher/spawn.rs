@@ -36,7 +36,7 @@ const PARENT: &str = "NCCLBENCH_PARENT";
 const LOOK: Duration = Duration::from_millis(10);
 
 /// How long the others have to end by themselves when one has failed.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(5);
 
 /// The code of a process that a signal ended: the others lost a rank.
 const LOST: u8 = 4;

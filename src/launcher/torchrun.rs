@@ -61,7 +61,7 @@ impl Launcher for Torchrun {
 /// The ports to try: where torchrun's own store sits on the given one, those behind it.
 ///
 /// # Source
-/// PyTorch, `torch/distributed/rendezvous.py`, `_torchelastic_use_agent_store`.
+/// `torch/distributed/rendezvous.py`, `_torchelastic_use_agent_store`.
 fn ports(env: &Env, given: u16) -> Vec<u16> {
     let store = env.get("TORCHELASTIC_USE_AGENT_STORE") == Some("True");
     let mut ports = variables::ports_from(given);

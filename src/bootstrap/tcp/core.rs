@@ -215,13 +215,11 @@ impl Core {
 
     /// A member met a fault.
     pub(super) fn failed(&mut self, member: usize, fault: Fault, now: Duration) {
-        match self.inquest(now) {
-            Some(inquest) => {
-                if inquest.told(member, fault, now) {
-                    self.outs.push(Out::All(Message::Query));
-                }
-            }
-            None => self.end_by(fault),
+        let Some(inquest) = self.inquest(now) else {
+            return self.end_by(fault);
+        };
+        if inquest.told(member, fault, now) {
+            self.outs.push(Out::All(Message::Query));
         }
     }
 
@@ -231,14 +229,13 @@ impl Core {
             return;
         }
         let peers = std::mem::take(&mut self.peers);
-        match self.inquest(now) {
-            Some(inquest) => inquest.died(&peers, member, phase),
-            None => {
-                let who = self.seats[member].as_ref();
-                let who = who.map_or_else(String::new, |seat| peer::describe(seat, member));
-                let text = format!("{who} left without a word before all had met");
-                self.end_by(Fault::new(Kind::Peer, text));
-            }
+        if let Some(inquest) = self.inquest(now) {
+            inquest.died(&peers, member, phase);
+        } else {
+            let who = self.seats[member].as_ref();
+            let who = who.map_or_else(String::new, |seat| peer::describe(seat, member));
+            let text = format!("{who} left without a word before all had met");
+            self.end_by(Fault::new(Kind::Peer, text));
         }
         self.peers = peers;
     }

@@ -6,7 +6,7 @@ use super::auth::{NONCE, PROOF, Secret, Side, random};
 use super::core::{Core, Out, sentence};
 use super::desk::Desk;
 use super::frame::MEMBER_LIMIT;
-use super::line::{Line, Who};
+use super::line::{self, Line, Who};
 use super::link::{Packet, Reading, packet};
 use super::mailbox::{Letter, Mailbox};
 use super::message::{Hello, Message};
@@ -21,9 +21,6 @@ use std::time::Duration;
 
 /// How long a stranger has to show that it is ours.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-
-/// How long members have to read that the run has ended.
-const FAREWELL_LIMIT: Duration = Duration::from_secs(1);
 
 /// How many strangers are listened to at once, beyond the members still awaited.
 const MOST_STRANGERS: usize = 256;
@@ -50,6 +47,13 @@ pub(super) struct Hub {
     clock: Arc<dyn Clock>,
     job: u64,
     secret: Secret,
+}
+
+/// Why a hub stops.
+#[derive(Debug)]
+enum Stop {
+    Ended(Box<Ending>),
+    Left,
 }
 
 /// What a hub works with.
@@ -96,8 +100,8 @@ impl Hub {
     pub(super) fn run(mut self) {
         let mut events = Events::with_capacity(1024);
         loop {
-            if let Some(last) = self.act() {
-                return self.stop(last, &mut events);
+            if let Some(why) = self.act() {
+                return self.stop(why);
             }
             match self.turn(&mut events) {
                 Ok(true) => {}
@@ -146,7 +150,7 @@ impl Hub {
     }
 
     /// Does what the core wants; how to stop, if it wants that.
-    fn act(&mut self) -> Option<Option<Ending>> {
+    fn act(&mut self) -> Option<Stop> {
         loop {
             let outs = self.core.take();
             if outs.is_empty() {
@@ -155,8 +159,8 @@ impl Hub {
             for out in outs {
                 match out {
                     Out::All(message) => self.tell_all(message),
-                    Out::End(ending) => return Some(Some(ending)),
-                    Out::Done => return Some(None),
+                    Out::End(ending) => return Some(Stop::Ended(Box::new(ending))),
+                    Out::Done => return Some(Stop::Left),
                 }
             }
         }
@@ -372,9 +376,9 @@ impl Hub {
     }
 
     /// Tells all others how the run ended, gives them time to read it, then tells the first process.
-    fn stop(mut self, last: Option<Ending>, events: &mut Events) {
+    fn stop(mut self, why: Stop) {
         self.listeners.clear();
-        if let Some(ending) = &last {
+        if let Stop::Ended(ending) = &why {
             let packet = packet(self.job, &sentence(ending));
             for line in self.lines.iter().flatten() {
                 if matches!(line.who, Who::Member(_)) {
@@ -382,26 +386,10 @@ impl Hub {
                 }
             }
         }
-        self.see_off(events);
-        if let Some(ending) = last {
-            self.desk.put_ending(ending);
+        line::see_off(self.lines, &mut self.poll, self.clock.as_ref());
+        if let Stop::Ended(ending) = why {
+            self.desk.put_ending(*ending);
         }
         self.desk.put_closed();
-    }
-
-    /// Waits, not for long, until everybody has closed the connection.
-    fn see_off(&mut self, events: &mut Events) {
-        let until = self.clock.now() + FAREWELL_LIMIT;
-        loop {
-            for line in &mut self.lines {
-                drop(line.take_if(|line| line.is_seen_off()));
-            }
-            let left = until.saturating_sub(self.clock.now());
-            if self.lines.iter().all(Option::is_none) || left.is_zero() {
-                return;
-            }
-            // an interrupted wait is looked at again by the loop, which the clock ends
-            drop(self.poll.poll(events, Some(left)));
-        }
     }
 }

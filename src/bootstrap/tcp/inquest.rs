@@ -48,6 +48,13 @@ enum Sort {
     Overdue { arrived: Vec<bool> },
 }
 
+impl Group {
+    /// Whether members only say that another is gone.
+    fn is_hearsay(&self) -> bool {
+        self.sort == Sort::Told && self.fault.kind == Kind::Peer
+    }
+}
+
 impl Inquest {
     /// Nothing is known yet.
     pub(super) fn open(members: usize, now: Duration) -> Self {
@@ -63,18 +70,20 @@ impl Inquest {
 
     /// A member met a fault. True if all must now be asked what they are doing.
     pub(super) fn told(&mut self, member: usize, fault: Fault, now: Duration) -> bool {
+        if std::mem::replace(&mut self.silent[member], true) {
+            // its first fault says why; what comes after comes of it
+            return false;
+        }
         let overdue = fault.kind == Kind::Timeout;
-        self.silent[member] = true;
         self.add(Sort::Told, member, fault);
         overdue && self.ask(now)
     }
 
     /// A member's connection closed, while the first member was in `phase`.
     pub(super) fn died(&mut self, peers: &[PeerInfo], member: usize, phase: &str) {
-        if self.silent[member] {
+        if std::mem::replace(&mut self.silent[member], true) {
             return;
         }
-        self.silent[member] = true;
         let who = peer::describe(&peers[member], member);
         let fault = Fault::new(Kind::Peer, format!("{who} left without a word"));
         let phase = if phase.is_empty() { "starting" } else { phase };
@@ -157,8 +166,13 @@ impl Inquest {
 
     /// What is known, as the run's ending.
     pub(super) fn conclude(mut self, peers: &[PeerInfo]) -> Ending {
-        let groups = std::mem::take(&mut self.faults);
+        let mut groups = std::mem::take(&mut self.faults);
         let exit_code = most_severe(groups.iter().map(|group| group.fault.kind.exit_code()));
+        // a death is the cause of what others say about it, even if they say it first
+        groups.sort_by_key(|group| group.sort != Sort::Death);
+        if groups.iter().any(|group| !group.is_hearsay()) {
+            groups.retain(|group| !group.is_hearsay());
+        }
         let faults: Vec<Fault> = groups
             .into_iter()
             .map(|group| self.complete(group, peers))
@@ -278,21 +292,40 @@ mod tests {
     }
 
     #[test]
-    fn of_a_death_and_a_failed_call_both_are_told_and_the_code_is_the_deaths() {
+    fn of_a_death_and_a_failed_call_both_are_told_the_death_first() {
         let mut inquest = Inquest::open(3, NOW);
         inquest.told(0, Fault::new(Kind::Call, "remote error"), NOW);
         inquest.died(&peers(3), 2, "measuring 1 MiB");
         let ending = inquest.conclude(&peers(3));
         assert_eq!(ending.exit_code, 4);
         let report = ending.report.unwrap();
-        assert!(report.starts_with("rank 0 (node1): remote error\n\nerror: rank 2 (node1, pid 1002) left without a word while measuring 1 MiB"), "{report}");
+        let first = "rank 2 (node1, pid 1002) left without a word while measuring 1 MiB";
+        assert!(report.starts_with(first), "{report}");
+        assert!(
+            report.ends_with("\n\nerror: rank 0 (node1): remote error"),
+            "{report}"
+        );
+    }
+
+    #[test]
+    fn what_members_say_of_a_member_that_is_gone_and_say_again_is_not_told_beside_the_cause() {
+        let mut inquest = Inquest::open(3, NOW);
+        inquest.told(0, Fault::new(Kind::Peer, "rank 2 is gone"), NOW);
+        inquest.told(1, Fault::new(Kind::Call, "no memory"), NOW);
+        inquest.told(1, Fault::new(Kind::Call, "and another thing"), NOW);
+        let report = inquest.conclude(&peers(3)).report.unwrap();
+        assert_eq!(report, "rank 1 (node1): no memory");
+        let mut alone = Inquest::open(3, NOW);
+        alone.told(0, Fault::new(Kind::Peer, "rank 2 is gone"), NOW);
+        let report = alone.conclude(&peers(3)).report.unwrap();
+        assert_eq!(report, "rank 0 (node1): rank 2 is gone");
     }
 
     #[test]
     fn on_a_deadline_who_gives_no_answer_is_named_first_then_who_did_not_come() {
         let mut inquest = Inquest::open(5, NOW);
         let arrived = vec![true, false, false, true, true];
-        assert!(inquest.overdue(("plan", Duration::from_secs(60)), arrived, &peers(5), NOW));
+        assert!(inquest.overdue(("plan", Duration::from_mins(1)), arrived, &peers(5), NOW));
         let reading = |phase: &str| Reading {
             phase: phase.to_owned(),
             issued: 120,

@@ -4,11 +4,15 @@ use super::auth::NONCE;
 use super::frame::{Inbox, STRANGER_LIMIT};
 use super::link::{Incoming, Outgoing, Reading};
 use super::message::Hello;
+use crate::base::Clock;
 use mio::net::TcpStream;
-use mio::{Interest, Registry, Token};
+use mio::{Events, Interest, Poll, Registry, Token};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How long members have to read that the run has ended.
+const FAREWELL_LIMIT: Duration = Duration::from_secs(1);
 
 /// A connection and who is at its other end.
 #[derive(Debug)]
@@ -81,5 +85,23 @@ impl Line {
                 },
             }
         }
+    }
+}
+
+/// Waits, not for long, until everybody has read what was said and closed the connection.
+pub(super) fn see_off(mut lines: Vec<Option<Line>>, poll: &mut Poll, clock: &dyn Clock) {
+    let until = clock.now() + FAREWELL_LIMIT;
+    let mut events = Events::with_capacity(1024);
+    loop {
+        for line in &mut lines {
+            drop(line.take_if(Line::is_seen_off));
+        }
+        lines.retain(Option::is_some);
+        let left = until.saturating_sub(clock.now());
+        if lines.is_empty() || left.is_zero() {
+            return;
+        }
+        // an interrupted wait is looked at again by the loop, which the clock ends
+        drop(poll.poll(&mut events, Some(left)));
     }
 }

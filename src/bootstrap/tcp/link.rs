@@ -133,7 +133,7 @@ impl Incoming {
 
     /// Reads what has arrived, as far as there is room.
     pub(super) fn read(&mut self) -> Reading {
-        let mut buffer = [0; 64 << 10];
+        let mut buffer = [0; 16 << 10];
         while self.inbox.has_room() {
             match self.once(&mut buffer) {
                 Ok(0) => return Reading::Closed,

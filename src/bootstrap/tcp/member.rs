@@ -36,6 +36,7 @@ pub(super) struct Found {
 #[derive(Debug)]
 enum Miss {
     Io(io::Error),
+    Closed,
     Refused(Refusal),
     WrongSecret,
     Ended(Fault),
@@ -53,10 +54,22 @@ impl From<Refusal> for Miss {
     }
 }
 
+impl Miss {
+    /// How much it tells: who answered says more than that nobody does any more.
+    fn weight(&self) -> u8 {
+        match self {
+            Self::Io(_) => 0,
+            Self::Closed => 1,
+            Self::Refused(_) => 2,
+            Self::WrongSecret | Self::Ended(_) => 3,
+        }
+    }
+}
+
 /// Tries all addresses in turn until one of them is our hub.
 ///
 /// # Errors
-/// `Timeout` with the last words of each address.
+/// `Timeout` with what each address came to.
 pub(super) fn find(
     candidates: &[SocketAddr],
     (hello, secret, job): (&Hello, &Secret, u64),
@@ -64,22 +77,22 @@ pub(super) fn find(
     clock: &dyn Clock,
 ) -> Result<Found, Fault> {
     let until = clock.now().saturating_add(limit);
-    let mut last = vec![None; candidates.len()];
+    let mut misses = vec![(0, String::new()); candidates.len()];
     loop {
-        for (address, last) in candidates.iter().zip(&mut last) {
+        for (address, told) in candidates.iter().zip(&mut misses) {
             match attempt(address, hello, secret, job) {
                 Ok(found) => return Ok(found),
                 Err(Miss::Ended(fault)) => return Err(fault),
-                Err(miss) => *last = Some(miss.to_string()),
+                Err(miss) if miss.weight() >= told.0 => *told = (miss.weight(), miss.to_string()),
+                Err(_) => {}
             }
         }
         if clock.now() >= until {
             let text = format!("did not meet rank 0 within {} s", limit.as_secs_f64());
             let fault = Fault::new(Kind::Timeout, text);
-            let words = candidates.iter().zip(last);
-            return Err(words.fold(fault, |fault, (address, last)| {
-                let last = last.unwrap_or_default();
-                fault.detail(format!("{address}: {last}"))
+            let words = candidates.iter().zip(misses);
+            return Err(words.fold(fault, |fault, (address, (_, why))| {
+                fault.detail(format!("{address}: {why}"))
             }));
         }
         clock.pause(PAUSE);
@@ -122,11 +135,7 @@ fn receive(stream: &mut TcpStream, inbox: &mut Inbox) -> Result<Message, Miss> {
             };
         }
         match stream.read(&mut buffer)? {
-            0 => {
-                let text =
-                    "closed the connection: it belongs to another run, or has another secret";
-                return Err(io::Error::other(text).into());
-            }
+            0 => return Err(Miss::Closed),
             len => inbox.push(&buffer[..len]),
         }
     }
@@ -136,6 +145,9 @@ impl std::fmt::Display for Miss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
+            Self::Closed => f.write_str(
+                "closed the connection: it belongs to another run, or has another secret",
+            ),
             Self::Refused(refusal) => refusal.fmt(f),
             Self::WrongSecret => f.write_str("it does not know this run's secret"),
             Self::Ended(fault) => f.write_str(&fault.message),

@@ -304,7 +304,7 @@ mod tests {
             Message::Call(Call {
                 sequence: 9,
                 verb: Verb::Agree,
-                limit: Duration::from_secs(60),
+                limit: Duration::from_mins(1),
                 name: "the plan's digest".to_owned(),
                 bytes: vec![0, 1, 2],
             }),

@@ -91,7 +91,7 @@ enum Uplink {
 /// `Timeout` naming who did not come, `Launch` or `Disagree` for a wrong launch, `Call` if the system
 /// has no thread or descriptor left.
 pub fn host(
-    joining: Joining,
+    joining: &Joining,
     listeners: Vec<TcpListener>,
     place: String,
 ) -> Result<TcpPlane, Fault> {
@@ -123,14 +123,14 @@ pub fn host(
         })
         .map_err(|error| system_fault(&error))?;
     start(move || hub.run())?;
-    TcpPlane::settle(&joining, desk, pulse, Uplink::Own(mailbox))
+    TcpPlane::settle(joining, desk, pulse, Uplink::Own(mailbox))
 }
 
 /// Joins as another process: looks for the first at `candidates`, in order, again and again.
 ///
 /// # Errors
 /// As [`host`]; `Timeout` with each address's last words if the first was not found.
-pub fn connect(joining: Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Fault> {
+pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Fault> {
     let job = auth::job_id(&joining.job);
     let hello = member::hello(joining.member, joining.members, joining.me.clone())?;
     let found = member::find(
@@ -148,7 +148,7 @@ pub fn connect(joining: Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, 
     let (service, outgoing) =
         member::Service::new(found, shared, job, member).map_err(|error| system_fault(&error))?;
     start(move || service.run())?;
-    TcpPlane::settle(&joining, desk, pulse, Uplink::Remote(outgoing, job))
+    TcpPlane::settle(joining, desk, pulse, Uplink::Remote(outgoing, job))
 }
 
 fn start(work: impl FnOnce() + Send + 'static) -> Result<(), Fault> {

@@ -23,6 +23,10 @@ fn joining(member: u32, members: u32) -> Joining {
     }
 }
 
+fn low(number: usize) -> u8 {
+    u8::try_from(number).unwrap()
+}
+
 fn listener() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -41,9 +45,9 @@ fn meet(joinings: Vec<Joining>) -> Vec<Outcome> {
             ..joining
         });
         let first = rest.next().unwrap();
-        let hosting = scope.spawn(move || host(first, vec![listener], address.to_string()));
+        let hosting = scope.spawn(move || host(&first, vec![listener], address.to_string()));
         let others: Vec<_> = rest
-            .map(|joining| scope.spawn(move || connect(joining, &[address])))
+            .map(|joining| scope.spawn(move || connect(&joining, &[address])))
             .collect();
         std::iter::once(hosting)
             .chain(others)
@@ -71,7 +75,7 @@ fn every_member_gets_every_members_bytes_in_worlds_of_odd_sizes() {
                 }
                 assert_eq!(all.len(), plane.members());
                 plane.start_line(STEP).unwrap();
-                let said = plane.broadcast(STEP, &[plane.member() as u8, round]);
+                let said = plane.broadcast(STEP, &[low(plane.member()), round]);
                 assert_eq!(said.unwrap(), [0, round]);
             }
             plane.leave();
@@ -83,7 +87,7 @@ fn every_member_gets_every_members_bytes_in_worlds_of_odd_sizes() {
 #[test]
 fn several_mebibytes_of_each_member_arrive_whole() {
     testing::each(world(3), |plane| {
-        let mine = vec![plane.member() as u8; 5_000_001];
+        let mine = vec![low(plane.member()); 5_000_001];
         let all = plane.all_gather(STEP, &mine).unwrap();
         assert!(all.iter().all(|bytes| bytes.len() == 5_000_001));
         assert_eq!(all[2][5_000_000], 2);
@@ -288,9 +292,9 @@ fn ranks_that_do_not_meet_in_time_are_named() {
     };
     std::thread::scope(|scope| {
         for member in [1, 4] {
-            scope.spawn(move || connect(short(member), &[address]).unwrap_err());
+            scope.spawn(move || connect(&short(member), &[address]).unwrap_err());
         }
-        let fault = host(short(0), vec![listener], "here:1".to_owned()).unwrap_err();
+        let fault = host(&short(0), vec![listener], "here:1".to_owned()).unwrap_err();
         assert_eq!(fault.kind, Kind::Timeout);
         assert_eq!(
             fault.message,
@@ -307,7 +311,7 @@ fn a_member_that_finds_nobody_says_where_it_looked() {
         limit: Duration::from_millis(60),
         ..joining(1, 2)
     };
-    let fault = connect(lonely, &[address]).unwrap_err();
+    let fault = connect(&lonely, &[address]).unwrap_err();
     assert_eq!(fault.message, "did not meet rank 0 within 0.06 s");
     assert!(fault.details[0].contains(&address.to_string()), "{fault}");
     assert!(fault.details[0].contains("refused"), "{fault}");
@@ -317,7 +321,7 @@ fn a_member_that_finds_nobody_says_where_it_looked() {
 fn garbage_strangers_and_impostors_do_not_disturb_a_run() {
     let (listener, address) = listener();
     std::thread::scope(|scope| {
-        let hosting = scope.spawn(move || host(joining(0, 2), vec![listener], String::new()));
+        let hosting = scope.spawn(move || host(&joining(0, 2), vec![listener], String::new()));
         let silent = TcpStream::connect(address).unwrap();
         let mut rude = TcpStream::connect(address).unwrap();
         rude.write_all(&[0xff; 5000]).unwrap();
@@ -326,7 +330,7 @@ fn garbage_strangers_and_impostors_do_not_disturb_a_run() {
             limit: Duration::from_millis(10),
             ..joining(1, 2)
         };
-        let fault = connect(impostor, &[address]).unwrap_err();
+        let fault = connect(&impostor, &[address]).unwrap_err();
         assert!(
             fault.details[0].contains("does not know this run's secret"),
             "{fault}"
@@ -336,7 +340,7 @@ fn garbage_strangers_and_impostors_do_not_disturb_a_run() {
             limit: Duration::from_millis(10),
             ..joining(1, 2)
         };
-        let fault = connect(lost, &[address]).unwrap_err();
+        let fault = connect(&lost, &[address]).unwrap_err();
         assert!(
             fault.details[0].contains("belongs to another run"),
             "{fault}"
@@ -347,7 +351,7 @@ fn garbage_strangers_and_impostors_do_not_disturb_a_run() {
             "a proof by guess is dropped without a word"
         );
 
-        let member = connect(joining(1, 2), &[address]).unwrap();
+        let member = connect(&joining(1, 2), &[address]).unwrap();
         let first = hosting.join().unwrap().unwrap();
         testing::each(vec![first, member], |plane| {
             plane.barrier(STEP).unwrap();
@@ -383,9 +387,9 @@ fn the_second_of_two_places_is_found_when_another_run_sits_at_the_first() {
             job: "another".to_owned(),
             ..joining(0, 1)
         };
-        let strange = host(stranger, vec![other], String::new()).unwrap();
-        let hosting = scope.spawn(move || host(joining(0, 2), vec![ours], String::new()));
-        let member = connect(joining(1, 2), &[taken, address]).unwrap();
+        let strange = host(&stranger, vec![other], String::new()).unwrap();
+        let hosting = scope.spawn(move || host(&joining(0, 2), vec![ours], String::new()));
+        let member = connect(&joining(1, 2), &[taken, address]).unwrap();
         let first = hosting.join().unwrap().unwrap();
         drop(strange);
         testing::each(vec![first, member], |plane| {
