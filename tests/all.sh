@@ -68,15 +68,6 @@ test_some() {
   cat target/tests.part >>"$log"
 }
 
-# Libraries of our own in the place of the vendor's, under the names that the loader looks for.
-build_stand_ins() {
-  cargo build --locked -p stand-in-cuda -p stand-in-nccl
-  mkdir -p target/stand-ins
-  cp target/debug/libstand_in_cuda.so target/stand-ins/libcuda.so.1
-  cp target/debug/libstand_in_nccl.so target/stand-ins/libnccl.so.2
-  export NCCLBENCH_STAND_INS=$PWD/target/stand-ins
-}
-
 # Launches by real launchers. In `netns` mode the nodes have addresses of their own, which only
 # srun's steps can see a difference in.
 test_launches() {
@@ -125,8 +116,8 @@ step "kernels are what their sources say"
 target/venv/bin/python kernels/build.py --check
 step "tests"
 test_some
-step "stand-ins"
-build_stand_ins
+step "the real NCCL, as far as it goes without a GPU"
+test_some --test real_nccl -- --ignored
 step "launches by Slurm, Open MPI and MPICH"
 test_launches
 step "documentation"

@@ -1,6 +1,7 @@
 //! Who runs a collective: the library under test, the CPU, or a cost model.
 
 mod host;
+mod nccl;
 mod sim;
 
 use crate::base::pattern::{Recipe, Stretch};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Every backend, in the order in which lists show them; the first is the default.
-pub const ALL: &[&dyn Backend] = &[&host::Host, &sim::Sim];
+pub const ALL: &[&dyn Backend] = &[&nccl::NcclBackend, &host::Host, &sim::Sim];
 
 /// What a backend is told before it looks round.
 #[derive(Debug, Clone)]

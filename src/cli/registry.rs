@@ -3,6 +3,7 @@
 use crate::backend;
 use crate::backend::Backend;
 use crate::base::Fault;
+use crate::launcher;
 
 /// The backend called `name`; without a name the first one.
 pub(super) fn backend(name: Option<&str>) -> Result<&'static dyn Backend, Fault> {
@@ -18,7 +19,7 @@ pub(super) fn backend(name: Option<&str>) -> Result<&'static dyn Backend, Fault>
 
 /// Name and summary of every launcher.
 pub(super) fn launchers() -> impl Iterator<Item = (&'static str, &'static str)> {
-    std::iter::empty()
+    launcher::ALL.iter().map(|one| (one.name(), one.summary()))
 }
 
 fn unknown(option: &str, name: &str, names: impl Iterator<Item = &'static str>) -> Fault {

@@ -53,7 +53,7 @@ fn without_options_the_defaults_are_nccl_tests_but_for_the_step() {
         (1, 1, Average::Mean)
     );
     assert!(!args.timestamps && !args.dry_run && !args.allow_shared_gpu);
-    assert_eq!(args.timeout_op, Some(Duration::from_secs(600)));
+    assert_eq!(args.timeout_op, Some(Duration::from_mins(10)));
 }
 
 #[test]

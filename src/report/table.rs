@@ -168,6 +168,9 @@ fn remarks(header: &Header) -> String {
     if !header.measured {
         text.push_str("# ncclbench: simulated by a cost model; nothing was measured\n");
     }
+    if header.settings.checks == 0 {
+        text.push_str("# ncclbench: results are not checked (-c 0)\n");
+    }
     if header.stand_in {
         text.push_str("# ncclbench: a stand-in library took part; this is a test of the program\n");
     }
@@ -294,4 +297,18 @@ fn remark(text: &str) -> String {
         text = text.replace(word, instead);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remark_keeps_clear_of_every_word_that_parsers_look_for() {
+        let text = remark(" FAILED: in-place busbw\nbandwidth #wrong Out of bounds values : 0 OK ");
+        for word in ["FAILED", "in-place", "busbw", "bandwidth", "#wrong", "\n"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+        assert!(!text.contains("Out of bounds values"));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use super::stream::{self, Compare, Visitor};
-use super::{Class, Exactness, Recipe, Source, Stretch, classify, expected_bits};
+use super::{Class, Exactness, Plain, Recipe, Source, Stretch, classify, expected_bits};
 
 /// A wrong element.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,32 @@ pub fn locate(recipe: &Recipe, stretches: &[Stretch], bad: &[(u64, u64)]) -> Vec
             })
         })
         .collect()
+}
+
+/// Calls `wrong` with the offset into `got` of each element whose bits are more than `tolerance` from
+/// those of `plain`, of which `got` should hold a copy from element `first` on.
+pub fn compare_plain(
+    plain: &Plain,
+    first: u64,
+    got: &[u8],
+    tolerance: u64,
+    mut wrong: impl FnMut(u64),
+) {
+    let lanes = Lanes { bits: plain.bits };
+    let compare = Compare {
+        from: first * u64::from(plain.bits / 8),
+        got,
+        differs: |w: u64, expected, got| {
+            for lane in 0..lanes.count() {
+                let apart = lanes.get(expected, lane).abs_diff(lanes.get(got, lane));
+                if apart > tolerance {
+                    let element = w * u64::from(lanes.count()) + u64::from(lane);
+                    wrong(element - first);
+                }
+            }
+        },
+    };
+    compare.visit(plain);
 }
 
 /// The stretch that holds an element of the output, and where in it.

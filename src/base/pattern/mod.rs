@@ -17,7 +17,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use check::{Finding, Findings, locate, verify_bytes};
+pub use check::{Finding, Findings, compare_plain, locate, verify_bytes};
 pub use classify::{Class, classify};
 pub use exact::exactness;
 pub use input::{Input, Scheme};
@@ -98,8 +98,7 @@ pub fn input_bits(recipe: &Recipe, rank: Rank, index: u64) -> u64 {
 
 /// Writes a rank's input, from element `first` on, into `out`, which holds whole elements.
 pub fn fill_bytes(recipe: &Recipe, rank: Rank, first: u64, out: &mut [u8]) {
-    let from = first * recipe.dtype.size();
-    stream::with_input(&recipe.input(rank), stream::Fill { from, out });
+    fill_input(&recipe.input(rank), first, out);
 }
 
 /// Bits of element `index` of an output before the operation.
@@ -109,9 +108,7 @@ pub fn poison_bits(recipe: &Recipe, index: u64) -> u64 {
 
 /// Writes what an output holds before the operation, from element `first` of the output on.
 pub fn poison_bytes(recipe: &Recipe, first: u64, out: &mut [u8]) {
-    use stream::Visitor;
-    let from = first * recipe.dtype.size();
-    stream::Fill { from, out }.visit(&recipe.poison());
+    fill_plain(&recipe.poison(), first, out);
 }
 
 /// Bits of the element `offset` elements into a stretch; none where nothing is promised.
@@ -121,6 +118,19 @@ pub fn expected_bits(recipe: &Recipe, source: &Source, offset: u64) -> Option<u6
         Source::Copied { rank, at } => Some(input_bits(recipe, rank, at + offset)),
         Source::Unspecified => None,
     }
+}
+
+/// Writes words of one row, from element `first` on, into `out`, which holds whole elements.
+pub fn fill_plain(plain: &Plain, first: u64, out: &mut [u8]) {
+    use stream::Visitor;
+    let from = first * u64::from(plain.bits / 8);
+    stream::Fill { from, out }.visit(plain);
+}
+
+/// Writes an input by its constants, from element `first` on, into `out`, which holds whole elements.
+pub fn fill_input(input: &Input, first: u64, out: &mut [u8]) {
+    let from = first * u64::from(input.result.bits / 8);
+    stream::with_input(input, stream::Fill { from, out });
 }
 
 fn plain_bits(plain: &Plain, index: u64) -> u64 {

@@ -42,6 +42,15 @@ impl Plain {
         }
     }
 
+    /// The same form of word from the row of a rank; `rows` is [`super::Recipe::rows`].
+    #[must_use]
+    pub fn of_rank(self, rows: u64, rank: u64) -> Self {
+        Self {
+            key: hash::row_key(rows, rank),
+            ..self
+        }
+    }
+
     /// The exponent step of word `w`.
     #[inline(always)]
     pub(super) fn step(&self, w: u64) -> u32 {

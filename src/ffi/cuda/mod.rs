@@ -69,6 +69,17 @@ pub struct Memory {
     pub len: u64,
 }
 
+impl Memory {
+    /// The first `len` bytes of it.
+    #[must_use]
+    pub fn cut(self, len: u64) -> Self {
+        Self {
+            len: len.min(self.len),
+            ..self
+        }
+    }
+}
+
 /// The loaded and initialised driver.
 #[derive(Debug)]
 pub struct Driver {

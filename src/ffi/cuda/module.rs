@@ -10,6 +10,7 @@ use crate::base::Kind;
 use cudarc::driver::sys::CUfunction;
 use cudarc::driver::sys::CUjit_option;
 use cudarc::driver::sys::CUmodule;
+use std::ffi::CStr;
 use std::ffi::CString;
 use std::ffi::c_char;
 use std::ffi::c_void;
@@ -70,42 +71,40 @@ impl Driver {
     ///
     /// # Errors
     /// `Call` where the module has none of that name.
-    pub fn function(&self, module: Module, name: &str) -> Result<Function, Fault> {
-        let refuse = |_| Fault::new(Kind::Call, format!("`{name}` is no kernel's name"));
-        let text = CString::new(name).map_err(refuse)?;
+    pub fn function(&self, module: Module, name: &CStr) -> Result<Function, Fault> {
         let mut function: CUfunction = null_mut();
         // SAFETY: writes one handle; the name lives through the call.
         let code =
-            unsafe { (self.calls.module_get_function)(&raw mut function, module.0, text.as_ptr()) };
-        self.check("cuModuleGetFunction", code)
-            .map_err(|fault| fault.while_doing(format!("looking up kernel `{name}`")))?;
+            unsafe { (self.calls.module_get_function)(&raw mut function, module.0, name.as_ptr()) };
+        let found = self.check("cuModuleGetFunction", code);
+        found.map_err(|fault| fault.while_doing(format!("looking up kernel {name:?}")))?;
         Ok(Function(function))
     }
 
-    /// Enqueues a one-dimensional launch of a kernel that takes one structure by value.
+    /// Enqueues a launch of a kernel that takes one structure by value.
     ///
-    /// `params` is that structure; the driver copies it before it returns.
+    /// `params` holds that structure; the driver copies it before it returns.
     ///
     /// # Errors
     /// `Call` where the driver fails.
-    pub fn launch<P: Copy>(
+    pub fn launch(
         &self,
         function: Function,
-        blocks: u32,
-        threads: u32,
-        params: &P,
+        grid: (u32, u32),
+        block: u32,
+        params: &[u64],
         stream: Stream,
     ) -> Result<(), Fault> {
-        let mut arguments: [*mut c_void; 1] = [(&raw const *params).cast_mut().cast()];
-        // SAFETY: the one argument lives through the call and is only read; what the kernel does
-        // with the addresses in it is vouched for by the builder of `params`.
+        let mut arguments: [*mut c_void; 1] = [params.as_ptr().cast_mut().cast()];
+        // SAFETY: the one argument lives through the call and is only read; its size and what the
+        // kernel does with the addresses in it are vouched for by the builder of `params`.
         let code = unsafe {
             (self.calls.launch_kernel)(
                 function.0,
-                blocks,
+                grid.0,
+                grid.1,
                 1,
-                1,
-                threads,
+                block,
                 1,
                 1,
                 0,

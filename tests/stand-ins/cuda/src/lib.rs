@@ -19,20 +19,20 @@ mod streams;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// A driver result code.
-pub type Code = c_int;
+pub(crate) type Code = c_int;
 
-pub const SUCCESS: Code = 0;
-pub const INVALID_VALUE: Code = 1;
-pub const OUT_OF_MEMORY: Code = 2;
-pub const NOT_INITIALIZED: Code = 3;
-pub const NO_DEVICE: Code = 100;
-pub const INVALID_DEVICE: Code = 101;
-pub const INVALID_CONTEXT: Code = 201;
-pub const INVALID_PTX: Code = 218;
-pub const INVALID_HANDLE: Code = 400;
-pub const NOT_FOUND: Code = 500;
-pub const NOT_READY: Code = 600;
-pub const ILLEGAL_ADDRESS: Code = 700;
+pub(crate) const SUCCESS: Code = 0;
+pub(crate) const INVALID_VALUE: Code = 1;
+pub(crate) const OUT_OF_MEMORY: Code = 2;
+pub(crate) const NOT_INITIALIZED: Code = 3;
+pub(crate) const NO_DEVICE: Code = 100;
+pub(crate) const INVALID_DEVICE: Code = 101;
+pub(crate) const INVALID_CONTEXT: Code = 201;
+pub(crate) const INVALID_PTX: Code = 218;
+pub(crate) const INVALID_HANDLE: Code = 400;
+pub(crate) const NOT_FOUND: Code = 500;
+pub(crate) const NOT_READY: Code = 600;
+pub(crate) const ILLEGAL_ADDRESS: Code = 700;
 
 const EXPLAINED: &[(Code, &CStr, &CStr)] = &[
     (SUCCESS, c"CUDA_SUCCESS", c"no error"),

@@ -43,7 +43,7 @@ pub fn find(handle: usize) -> Result<Arc<Comm>, Code> {
 pub fn remove(handle: usize) -> Result<Arc<Comm>, Code> {
     let comm = find(handle)?;
     comms().remove(&handle);
-    comm.gone.store(true, Ordering::Release);
+    comm.give_up();
     Ok(comm)
 }
 
@@ -90,6 +90,11 @@ impl Comm {
     /// Whether it was destroyed or aborted.
     pub fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Acquire)
+    }
+
+    /// Ends every wait on it.
+    pub fn give_up(&self) {
+        self.gone.store(true, Ordering::Release);
     }
 
     /// Waits for the abort.

@@ -72,11 +72,23 @@ pub fn add_join(join: Join) {
     GROUP.with_borrow_mut(|group| group.joins.push(join));
 }
 
-/// Initialises several communicators, each of which waits for the others.
+/// Initialises several communicators, each of which waits for the others. As with NCCL, one that
+/// fails ends the others' waits.
 fn join_all(joins: Vec<Join>) -> Result<(), Code> {
+    let comms: Vec<_> = joins.iter().map(|join| Arc::clone(&join.comm)).collect();
+    let comms = Arc::new(comms);
     let threads: Vec<_> = joins
         .into_iter()
-        .map(|join| std::thread::spawn(move || join.comm.connect(join.meeting)))
+        .map(|join| {
+            let comms = Arc::clone(&comms);
+            std::thread::spawn(move || {
+                let joined = join.comm.connect(join.meeting);
+                if joined.is_err() {
+                    comms.iter().for_each(|comm| comm.give_up());
+                }
+                joined
+            })
+        })
         .collect();
     let ends: Vec<_> = threads
         .into_iter()

@@ -1,0 +1,462 @@
+//! Worlds of engine threads in this process, and child processes that run one.
+
+use crate::stand_ins::{folder, library};
+use ncclbench::backend::{self, Abort, Equipment, Session, ThreadSeat, Wish};
+use ncclbench::base::pattern::Recipe;
+use ncclbench::base::{Buffer, Bytes, Clock, DataType, Env, Fault, Kind, Rank, RedOp, Span, World};
+use ncclbench::bootstrap::solo::Solo;
+use ncclbench::bootstrap::threads::ThreadPlane;
+use ncclbench::bootstrap::{Bootstrap, PeerInfo};
+use ncclbench::collective::{self, Call, Collective};
+use ncclbench::engine::SystemClock;
+use ncclbench::record::Mismatches;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Room for the largest trial: 4099 elements of 8 bytes, 1008 for each of 5 peers.
+const CAPACITY: Bytes = Bytes(48 << 10);
+
+/// How long an operation may take before everything is aborted. The child processes' tests wait
+/// for it; the others never reach it.
+const PATIENCE: Duration = Duration::from_mins(1);
+const CHILDS_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The variable that tells a test that it runs as a child.
+const CHILD: &str = "NCCLBENCH_TEST_CHILD";
+
+/// What a backend is told, with a stand-in NCCL by its name in the stand-ins' folder.
+pub(crate) fn wish(nccl: &str) -> Wish {
+    Wish {
+        nccl_lib: Some(library(nccl)),
+        env: Env::from_iter([("NCCLBENCH_CUDA", library("libcuda.so.1"))]),
+        seed: 0,
+    }
+}
+
+/// Looks round with the backend under test.
+pub(crate) fn probe(wish: &Wish) -> Result<Equipment, Fault> {
+    backend::ALL[0].probe(wish)
+}
+
+/// One operation with its check.
+#[derive(Debug, Clone)]
+pub(crate) struct Trial {
+    collective: &'static str,
+    dtype: DataType,
+    redop: Option<RedOp>,
+    /// NCCL's count argument.
+    count: u64,
+    in_place: bool,
+    run: bool,
+}
+
+impl Trial {
+    pub(crate) fn all_reduce(dtype: DataType, redop: RedOp, count: u64) -> Self {
+        let (collective, redop) = ("allreduce", Some(redop));
+        Self {
+            collective,
+            dtype,
+            redop,
+            count,
+            in_place: false,
+            run: true,
+        }
+    }
+
+    pub(crate) fn all_to_all(dtype: DataType, count: u64) -> Self {
+        let (collective, redop) = ("alltoall", None);
+        Self {
+            collective,
+            dtype,
+            redop,
+            count,
+            in_place: false,
+            run: true,
+        }
+    }
+
+    pub(crate) fn in_place(self) -> Self {
+        Self {
+            in_place: true,
+            ..self
+        }
+    }
+
+    /// Everything but the operation itself.
+    pub(crate) fn not_run(self) -> Self {
+        Self { run: false, ..self }
+    }
+
+    fn what(&self) -> &'static dyn Collective {
+        collective::by_name(self.collective).unwrap()
+    }
+
+    fn size(&self, world: World) -> Bytes {
+        let parts = if self.redop.is_some() {
+            1
+        } else {
+            u64::from(world.0)
+        };
+        Bytes(self.count * parts * self.dtype.size())
+    }
+}
+
+/// What one rank says of one trial.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) rank: Rank,
+    pub(crate) trial: usize,
+    what: Trial,
+    /// Whether the library has the collective as one call.
+    pub(crate) native: bool,
+    pub(crate) result: Result<Mismatches, Fault>,
+}
+
+impl Said {
+    /// Fails the test unless nothing is wrong.
+    pub(crate) fn expect_right(&self) {
+        match &self.result {
+            Ok(found) if found.wrong == 0 => {}
+            other => panic!("rank {} of {:?}: {other:?}", self.rank, self.what),
+        }
+    }
+
+    fn print(&self) {
+        let rank = self.rank;
+        match &self.result {
+            Err(fault) => println!("rank {rank} fault {fault}"),
+            Ok(found) => {
+                println!("rank {rank} wrong {}", found.wrong);
+                for bad in &found.first {
+                    println!("rank {rank} element {} {}", bad.index, bad.class);
+                }
+            }
+        }
+    }
+}
+
+/// A shape of world, and what is special about it.
+#[derive(Debug, Clone)]
+pub(crate) struct Worlds {
+    threads: u32,
+    lanes: u32,
+    libraries: Vec<&'static str>,
+    limit: Duration,
+    patience: Duration,
+    variables: Vec<(&'static str, &'static str)>,
+}
+
+/// What the threads of a world share.
+#[derive(Debug, Default)]
+struct Shared {
+    aborters: Mutex<Vec<Arc<dyn Abort>>>,
+}
+
+impl Shared {
+    fn abort(&self) {
+        for aborter in self.aborters.lock().unwrap().iter() {
+            aborter.abort();
+        }
+    }
+}
+
+impl Worlds {
+    pub(crate) fn new(threads: u32, lanes: u32) -> Self {
+        Self {
+            threads,
+            lanes,
+            libraries: vec!["libnccl.so.2"],
+            limit: PATIENCE,
+            patience: PATIENCE,
+            variables: Vec::new(),
+        }
+    }
+
+    pub(crate) fn library(self, name: &'static str) -> Self {
+        Self {
+            libraries: vec![name],
+            ..self
+        }
+    }
+
+    pub(crate) fn limit_ms(self, limit: u64) -> Self {
+        Self {
+            limit: Duration::from_millis(limit),
+            ..self
+        }
+    }
+
+    pub(crate) fn variable(mut self, name: &'static str, value: &'static str) -> Self {
+        self.variables.push((name, value));
+        self
+    }
+
+    fn world(&self) -> World {
+        World(self.threads * self.lanes)
+    }
+
+    fn seat(&self, thread: u32) -> ThreadSeat {
+        let ranks: Vec<_> = (0..self.lanes)
+            .map(|lane| thread * self.lanes + lane)
+            .collect();
+        let mut wish = wish(self.libraries[thread as usize % self.libraries.len()]);
+        let all = wish.env.iter().chain(self.variables.iter().copied());
+        wish.env = all
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        ThreadSeat {
+            world: self.world(),
+            devices: ranks.clone(),
+            ranks: ranks.into_iter().map(Rank).collect(),
+            host: "test".to_owned(),
+            host_identity: "test".to_owned(),
+            limit: self.limit,
+            op_limit: None,
+            clock: Arc::new(SystemClock),
+            wish,
+        }
+    }
+
+    /// Runs `body` on every thread, with its seat and its place on the control plane.
+    fn on_threads<T: Send>(
+        &self,
+        body: impl Fn(&ThreadSeat, &dyn Bootstrap) -> T + Sync,
+    ) -> Vec<T> {
+        let solo = Solo::new(PeerInfo {
+            host: "test".to_owned(),
+            identity: "test".to_owned(),
+            pid: 1,
+            version: "0".to_owned(),
+            ranks: self.world().0,
+        });
+        let planes =
+            ThreadPlane::join(Arc::new(solo), self.threads as usize, Arc::new(SystemClock));
+        std::thread::scope(|scope| {
+            let started: Vec<_> = planes
+                .iter()
+                .zip(0..)
+                .map(|(plane, thread)| {
+                    let (seat, body) = (self.seat(thread), &body);
+                    scope.spawn(move || body(&seat, plane))
+                })
+                .collect();
+            started
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        })
+    }
+
+    /// Opens and closes a session on every thread; the first fault.
+    pub(crate) fn open(&self) -> Result<(), Fault> {
+        let opened = self.on_threads(|seat, boot| backend::ALL[0].open(seat, boot).map(drop));
+        opened.into_iter().collect()
+    }
+
+    /// As [`Worlds::open`], with a library for each thread.
+    pub(crate) fn open_with(mut self, libraries: &[&'static str]) -> Result<(), Fault> {
+        self.libraries = libraries.to_vec();
+        self.open()
+    }
+
+    /// The fault of asking a lane for too much memory.
+    pub(crate) fn alloc_fault(&self, len: u64) -> Fault {
+        let faults = self.on_threads(|seat, boot| {
+            let mut session = backend::ALL[0].open(seat, boot).unwrap();
+            session.alloc(0, Bytes(len)).unwrap_err()
+        });
+        faults.into_iter().next().unwrap()
+    }
+
+    /// Runs every trial on every rank of one communicator.
+    pub(crate) fn run(&self, trials: &[Trial]) -> Vec<Said> {
+        let shared = Shared::default();
+        let said = self.on_threads(|seat, boot| {
+            let mut session = backend::ALL[0].open(seat, boot).unwrap();
+            shared.aborters.lock().unwrap().push(session.aborter());
+            boot.barrier(ncclbench::bootstrap::Step {
+                name: "all open",
+                limit: seat.limit,
+            })
+            .unwrap();
+            let mut thread = Thread::new(session.as_mut(), seat, &shared, self.patience);
+            thread.run_all(trials)
+        });
+        said.into_iter().flatten().collect()
+    }
+
+    /// As [`Worlds::run`], for a child process: impatient, and telling everything on stdout.
+    pub(crate) fn run_and_print(self, trials: &[Trial]) {
+        let impatient = Self {
+            patience: CHILDS_PATIENCE,
+            ..self
+        };
+        for said in impatient.run(trials) {
+            said.print();
+        }
+    }
+}
+
+/// One engine thread.
+struct Thread<'a> {
+    session: &'a mut dyn Session,
+    seat: &'a ThreadSeat,
+    shared: &'a Shared,
+    patience: Duration,
+    buffers: Vec<[Buffer; 2]>,
+}
+
+impl<'a> Thread<'a> {
+    fn new(
+        session: &'a mut dyn Session,
+        seat: &'a ThreadSeat,
+        shared: &'a Shared,
+        patience: Duration,
+    ) -> Self {
+        let buffers = (0..seat.ranks.len())
+            .map(|lane| {
+                [
+                    session.alloc(lane, CAPACITY).unwrap(),
+                    session.alloc(lane, CAPACITY).unwrap(),
+                ]
+            })
+            .collect();
+        Self {
+            session,
+            seat,
+            shared,
+            patience,
+            buffers,
+        }
+    }
+
+    /// Stops at the first fault that is not a waived row.
+    fn run_all(&mut self, trials: &[Trial]) -> Vec<Said> {
+        let mut all = Vec::new();
+        for (index, trial) in trials.iter().enumerate() {
+            let native = self.session.ops(0).has_native(trial.collective);
+            let results = match self.run(trial, index) {
+                Ok(found) => found.into_iter().map(Ok).collect(),
+                Err(fault) => vec![Err(fault); self.seat.ranks.len()],
+            };
+            let over = matches!(&results[0], Err(fault) if fault.kind != Kind::Unsupported);
+            for (&rank, result) in self.seat.ranks.iter().zip(results) {
+                all.push(Said {
+                    rank,
+                    trial: index,
+                    what: trial.clone(),
+                    native,
+                    result,
+                });
+            }
+            if over {
+                break;
+            }
+        }
+        all
+    }
+
+    fn call(&self, lane: usize, trial: &Trial) -> Call {
+        let [send, recv] = self.buffers[lane];
+        let size = trial.size(self.seat.world);
+        Call {
+            send: Span::whole(if trial.in_place { recv } else { send }, size),
+            recv: Span::whole(recv, size),
+            dtype: trial.dtype,
+            redop: trial.redop,
+            root: None,
+        }
+    }
+
+    fn run(&mut self, trial: &Trial, index: usize) -> Result<Vec<Mismatches>, Fault> {
+        let world = self.seat.world;
+        let recipe = Recipe {
+            seed: 0x5eed + index as u64,
+            dtype: trial.dtype,
+            redop: trial.redop,
+            world,
+        };
+        let lanes = self.seat.ranks.len();
+        for lane in 0..lanes {
+            let call = self.call(lane, trial);
+            self.session.poison(lane, call.recv, &recipe)?;
+            self.session.fill(lane, call.send, &recipe)?;
+        }
+        if trial.run {
+            self.launch(trial)?;
+        }
+        self.drain()?;
+        let layout = trial.what().layout(trial.size(world), trial.dtype, world);
+        (0..lanes)
+            .map(|lane| {
+                let expect = trial
+                    .what()
+                    .expected(self.seat.ranks[lane], &layout, world, None);
+                let got = self.call(lane, trial).recv;
+                let found = self.session.verify(lane, got, &recipe, &expect)?;
+                Ok(found.unwrap())
+            })
+            .collect()
+    }
+
+    fn launch(&self, trial: &Trial) -> Result<(), Fault> {
+        let what = trial.what();
+        self.session.group(&mut || {
+            (0..self.seat.ranks.len())
+                .try_for_each(|lane| what.launch(self.session.ops(lane), &self.call(lane, trial)))
+        })
+    }
+
+    fn drain(&mut self) -> Result<(), Fault> {
+        let start = SystemClock.now();
+        while !self.session.poll()? {
+            if SystemClock.now().saturating_sub(start) > self.patience {
+                self.shared.abort();
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+}
+
+/// What a child process printed.
+#[derive(Debug)]
+pub(crate) struct Printed(String);
+
+impl Printed {
+    /// Fails the test unless the child printed `text`.
+    pub(crate) fn expect(&self, text: &str) {
+        assert!(self.0.contains(text), "`{text}` is not in:\n{}", self.0);
+    }
+}
+
+/// Runs `body` in a child process of this test program with variables set.
+///
+/// `test` is the calling test's own name: the child runs that test alone, which gets here again,
+/// and there it is told to run `body`. So the caller returns where it gets nothing back.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a child knows itself by a variable"
+)]
+pub(crate) fn child(test: &str, variables: &[(&str, &str)], body: fn()) -> Option<Printed> {
+    if std::env::var_os(CHILD).is_some() {
+        body();
+        return None;
+    }
+    folder(); // built before the child looks for it
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .envs(variables.iter().copied())
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{}\n{stdout}\n{stderr}",
+        output.status
+    );
+    Some(Printed(stdout))
+}
