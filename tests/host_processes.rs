@@ -15,9 +15,11 @@ use ncclbench::backend::Session;
 use ncclbench::base::pattern::{Recipe, Source, Stretch};
 use ncclbench::base::{Bytes, DataType, Fault, Rank, RedOp, Span, World};
 use ncclbench::bootstrap::Bootstrap;
+use ncclbench::bootstrap::threads::ThreadPlane;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
-use support::{Hub, Spoke, seat, step};
+use std::sync::Arc;
+use support::{Hub, Spoke, clock, seat, step};
 
 /// Starts one child for each letter of `shape`, which is the name of its host.
 fn start(hub: &Hub, shape: &str, role: &str) -> Vec<Child> {
@@ -35,12 +37,14 @@ fn start(hub: &Hub, shape: &str, role: &str) -> Vec<Child> {
     (0..shape.len()).map(start).collect()
 }
 
-/// What a child said, after its mark.
-fn said(child: Child) -> Option<String> {
+/// What the ranks of a child said, after their marks.
+fn said(child: Child) -> Vec<String> {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines()
-        .find_map(|line| Some(line.split_once("said: ")?.1.to_owned()))
+    let lines = text
+        .lines()
+        .filter_map(|line| Some(line.split_once("said: ")?.1.to_owned()));
+    lines.collect()
 }
 
 #[test]
@@ -54,22 +58,35 @@ fn child() {
     let [hub, rank, shape, role] = words.as_slice() else {
         panic!("{line}")
     };
-    let rank: usize = rank.parse().unwrap();
-    let plane = Spoke::join(hub, rank, shape.len());
-    let world = World(u32::try_from(shape.len()).unwrap());
-    let host = format!("node-{}", &shape[rank..=rank]);
-    let seat = seat(Rank(u32::try_from(rank).unwrap()), world, &host, None);
+    let process: usize = rank.parse().unwrap();
+    let plane = Arc::new(Spoke::join(hub, process, shape.len()));
+    let threads = if *role == "check-threads" { 2 } else { 1 };
+    let lanes = ThreadPlane::join(plane, threads, clock());
+    std::thread::scope(|scope| {
+        for (thread, lane) in lanes.iter().enumerate() {
+            let rank = process * threads + thread;
+            let host = format!("node-{}", &shape[process..=process]);
+            scope.spawn(move || play(role, lane, rank, shape.len() * threads, &host));
+        }
+    });
+}
+
+/// One rank of a child.
+fn play(role: &str, plane: &ThreadPlane, rank: usize, ranks: usize, host: &str) {
+    let world = World(u32::try_from(ranks).unwrap());
+    let seat = seat(Rank(u32::try_from(rank).unwrap()), world, host, None);
     let backend = backend::ALL
         .iter()
         .find(|backend| backend.name() == "host")
         .unwrap();
-    let mut session = backend.open(&seat, &plane).unwrap();
-    match *role {
-        "check" => println!("said: {}", check(session.as_mut(), &plane)),
-        _ => println!(
+    let mut session = backend.open(&seat, plane).unwrap();
+    if role.starts_with("check") {
+        println!("said: {}", check(session.as_mut(), plane));
+    } else {
+        println!(
             "said: {}",
-            outlive(session.as_mut(), rank, shape.len()).unwrap_err()
-        ),
+            outlive(session.as_mut(), rank, ranks).unwrap_err()
+        );
     }
 }
 
@@ -148,12 +165,18 @@ fn outlive(session: &mut dyn Session, rank: usize, ranks: usize) -> Result<(), F
 
 #[test]
 fn processes_of_one_host_and_of_several_get_what_they_should() {
-    for shape in ["aaa", "aaab", "abcab"] {
+    for (shape, role, ranks) in [
+        ("aaa", "check", 1),
+        ("aaab", "check", 1),
+        ("abcab", "check", 1),
+        ("aa", "check-threads", 2),
+        ("aba", "check-threads", 2),
+    ] {
         let hub = Hub::open(shape.len());
-        let children = start(&hub, shape, "check");
+        let children = start(&hub, shape, role);
         hub.serve();
         for child in children {
-            assert_eq!(said(child).as_deref(), Some("0"), "{shape}");
+            assert_eq!(said(child), vec!["0"; ranks], "{shape} {role}");
         }
     }
 }
@@ -171,7 +194,7 @@ fn a_process_that_is_killed_while_all_wait_without_a_limit_is_noticed_and_named(
             victim.kill().unwrap();
         });
         victim.wait().unwrap();
-        let faults: Vec<String> = children.into_iter().filter_map(said).collect();
+        let faults: Vec<String> = children.into_iter().flat_map(said).collect();
         let name = format!("rank 2 (node-{})", &shape[2..]);
         assert_eq!(faults.len(), 2, "{faults:?}");
         assert!(

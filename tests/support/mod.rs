@@ -32,6 +32,11 @@ impl Clock for Running {
     }
 }
 
+/// A clock that runs.
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(Running(Instant::now()))
+}
+
 /// The seat of a rank on `host`.
 pub(crate) fn seat(rank: Rank, world: World, host: &str, op_limit: Option<Duration>) -> ThreadSeat {
     ThreadSeat {
@@ -42,7 +47,7 @@ pub(crate) fn seat(rank: Rank, world: World, host: &str, op_limit: Option<Durati
         host_identity: format!("{host}/test"),
         limit: Duration::from_secs(30),
         op_limit,
-        clock: Arc::new(Running(Instant::now())),
+        clock: clock(),
         wish: Wish {
             nccl_lib: None,
             env: Env::default(),

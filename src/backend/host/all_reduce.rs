@@ -9,18 +9,15 @@
 
 use super::board::DESK;
 use super::comm::{Comm, Pieces, bytes_of, call_word, is_past_cache, piece_count};
-use super::crew::Notice;
+use super::crew::{LABEL, Notice};
 use super::exchange::{Exchange, Sink, Source};
-use super::fold::{Fold, cut};
+use super::fold::{Fold, STEP, Scratch, cut};
 use super::memory::View;
 use crate::base::DataType;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::RedOp;
 use crate::base::Span;
-
-/// A desk holds the call and the number of bytes, then the data.
-pub(super) const LABEL: usize = 16;
 
 /// The most bytes that all ranks of a host together read the small way.
 const SMALL: usize = 256 << 10;
@@ -94,41 +91,23 @@ impl AllReduce<'_> {
     }
 
     /// Lays my data out and folds everybody's, each as soon as it is there.
-    fn gather_small<'a>(
-        &self,
-        scratch: &'a mut super::fold::Scratch,
-    ) -> Result<&'a mut [u8], Fault> {
+    fn gather_small<'b>(&self, scratch: &'b mut Scratch) -> Result<&'b mut [u8], Fault> {
         let crew = &self.comm.crew;
-        let desk = crew.next_desk();
-        self.lay_out_mine(desk);
+        self.lay_out();
+        let ranks = crew.roster.neighbours();
+        scratch.fold(self.fold, ranks, self.len, &mut |local, into| {
+            let (region, at) = crew.await_desk(local, self.notice.call, self.len)?;
+            region.load(at, into);
+            Ok(())
+        })
+    }
+
+    /// Lays my data out and arrives.
+    fn lay_out(&self) {
+        let crew = &self.comm.crew;
+        let desk = crew.label_desk(self.notice.call, self.len);
+        self.send.give(0, self.len, desk);
         crew.arrive();
-        scratch.fold(
-            self.fold,
-            crew.roster.neighbours(),
-            self.len,
-            &mut |local, into| {
-                crew.await_one(local)?;
-                let mut label = [0; LABEL];
-                crew.board.look_at(local, desk, 0, &mut label);
-                if label != self.label() {
-                    return Err(crew.differs(local));
-                }
-                crew.board.look_at(local, desk, LABEL, into);
-                Ok(())
-            },
-        )
-    }
-
-    fn lay_out_mine(&self, desk: usize) {
-        let mut bytes = [0; DESK];
-        bytes[..LABEL].copy_from_slice(&self.label());
-        self.send.load(0, &mut bytes[LABEL..LABEL + self.len]);
-        let board = &self.comm.crew.board;
-        board.lay_out(self.comm.crew.me(), desk, &bytes[..LABEL + self.len]);
-    }
-
-    fn label(&self) -> [u8; LABEL] {
-        label(self.notice.call, self.len)
     }
 
     fn large(&self) -> Result<(), Fault> {
@@ -180,21 +159,17 @@ impl AllReduce<'_> {
     fn small_across(&self) -> Result<(), Fault> {
         let crew = &self.comm.crew;
         if crew.me() != 0 {
-            let desk = crew.next_desk();
-            self.lay_out_mine(desk);
+            self.lay_out();
             crew.arrive();
-            let desk = crew.next_desk();
-            crew.arrive();
-            crew.await_one(0)?;
-            let mut result = [0; DESK];
-            crew.board.look_at(0, desk, 0, &mut result[..self.len]);
-            self.recv.store(0, &result[..self.len], false);
+            let result = crew.await_desk(0, self.notice.call, self.len)?;
+            self.recv.take(0, self.len, result);
             return Ok(());
         }
         let mut scratch = self.comm.scratch.borrow_mut();
         let result = self.gather_small(&mut scratch)?.to_vec();
         let result = self.exchange_small(&result)?;
-        crew.board.lay_out(0, crew.next_desk(), &result);
+        let (region, at) = crew.label_desk(self.notice.call, self.len);
+        region.store(at, &result);
         crew.arrive();
         self.recv.store(0, &result, false);
         Ok(())
@@ -254,7 +229,7 @@ impl AllReduce<'_> {
         }
         let pieces = Pieces::of(self.len, ranks);
         let past_cache = is_past_cache(self.len * (ranks - 1));
-        let (mut buffers, mut scratch) = (None, vec![0; super::fold::STEP]);
+        let (mut buffers, mut scratch) = (None, vec![0; STEP]);
         let count = piece_count(pieces.count())?;
         crew.work_together(&self.notice, count, &mut |notices, piece| {
             let buffers = self.comm.open_once(&mut buffers, notices, self.len)?;
@@ -311,12 +286,4 @@ impl AllReduce<'_> {
         }
         Ok(())
     }
-}
-
-/// What a desk is labelled with.
-pub(super) fn label(call: u64, len: usize) -> [u8; LABEL] {
-    let mut label = [0; LABEL];
-    label[..8].copy_from_slice(&call.to_le_bytes());
-    label[8..].copy_from_slice(&(len as u64).to_le_bytes());
-    label
 }

@@ -3,9 +3,9 @@
 //! Within a host each part is copied once, by whoever claims it (small ones by way of the desks);
 //! between hosts all pairs exchange at the same time.
 
-use super::all_reduce::{LABEL, label};
 use super::board::DESK;
 use super::comm::{Comm, Pieces, bytes_of, call_word, is_past_cache, piece_count};
+use super::crew::LABEL;
 use super::exchange::{Exchange, Sink, Source};
 use super::fold::STEP;
 use super::memory::View;
@@ -52,23 +52,13 @@ pub(super) fn all_to_all(
 fn small(comm: &Comm, call: u64, part: usize, mine: &View, into: &View) -> Result<(), Fault> {
     let crew = &comm.crew;
     let len = part * crew.roster.members.len();
-    let desk = crew.next_desk();
-    let mut bytes = [0; DESK];
-    bytes[..LABEL].copy_from_slice(&label(call, len));
-    mine.load(0, &mut bytes[LABEL..LABEL + len]);
-    crew.board.lay_out(crew.me(), desk, &bytes[..LABEL + len]);
+    let desk = crew.label_desk(call, len);
+    mine.give(0, len, desk);
     crew.arrive();
     for (local, rank) in crew.roster.neighbours().iter().enumerate() {
-        crew.await_one(local)?;
-        let mut theirs = [0; LABEL];
-        crew.board.look_at(local, desk, 0, &mut theirs);
-        if theirs != bytes[..LABEL] {
-            return Err(crew.differs(local));
-        }
-        let theirs = &mut bytes[LABEL..LABEL + part];
-        crew.board
-            .look_at(local, desk, LABEL + at(crew.roster.me, part), theirs);
-        into.store(at(*rank, part), theirs, false);
+        let (region, theirs) = crew.await_desk(local, call, len)?;
+        let theirs = theirs + at(crew.roster.me, part);
+        into.take(at(*rank, part), part, (region, theirs));
     }
     Ok(())
 }

@@ -84,15 +84,9 @@ impl Board {
             .long(Self::slot(local) + 384 + parity * 128 + index * 8)
     }
 
-    /// Lays bytes on a rank's desk.
-    pub(super) fn lay_out(&self, local: usize, parity: usize, bytes: &[u8]) {
-        self.region.store(Self::desk(local, parity), bytes);
-    }
-
-    /// Reads bytes from a rank's desk, from byte `at` on.
-    pub(super) fn look_at(&self, local: usize, parity: usize, at: usize, into: &mut [u8]) {
-        debug_assert!(at + into.len() <= DESK, "a look stays on its desk");
-        self.region.load(Self::desk(local, parity) + at, into);
+    /// A rank's desk: where it begins in the board's region.
+    pub(super) fn desk(&self, local: usize, parity: usize) -> (&Region, usize) {
+        (&self.region, Self::slot(local) + 1024 + parity * DESK)
     }
 
     /// Letters sent from one rank to another, by number.
@@ -119,10 +113,6 @@ impl Board {
 
     fn slot(local: usize) -> usize {
         2 * COUNTER + local * SLOT
-    }
-
-    fn desk(local: usize, parity: usize) -> usize {
-        Self::slot(local) + 1024 + parity * DESK
     }
 
     fn mailbox(&self, from: usize, to: usize) -> usize {

@@ -17,9 +17,13 @@ use super::roster::Roster;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Rank;
+use crate::ffi::shm::Region;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// Bytes of a [`label`].
+pub(super) const LABEL: usize = 16;
 
 /// What a rank calls, and with which memory; all must call the same.
 #[derive(Debug, Clone, Copy)]
@@ -105,9 +109,42 @@ impl Crew {
         mine.ring();
     }
 
+    /// Which of the two desks this turn uses.
+    fn desk(&self) -> usize {
+        self.turn.get() as usize % 2
+    }
+
     /// Which of the two desks the next turn uses.
-    pub(super) fn next_desk(&self) -> usize {
-        self.turn.get().wrapping_add(1) as usize % 2
+    fn next_desk(&self) -> usize {
+        1 - self.desk()
+    }
+
+    /// Labels my desk of the next turn with a call and its length; gives where the data goes.
+    pub(super) fn label_desk(&self, call: u64, len: usize) -> (&Region, usize) {
+        let (region, at) = self.board.desk(self.me(), self.next_desk());
+        region.store(at, &label(call, len));
+        (region, at + LABEL)
+    }
+
+    /// Waits until a rank has come to this turn; gives where the data on its desk is, which must
+    /// have the same label.
+    ///
+    /// # Errors
+    /// As [`Crew::await_one`]; `Disagree` if the rank calls something else.
+    pub(super) fn await_desk(
+        &self,
+        local: usize,
+        call: u64,
+        len: usize,
+    ) -> Result<(&Region, usize), Fault> {
+        self.await_one(local)?;
+        let (region, at) = self.board.desk(local, self.desk());
+        let mut theirs = [0; LABEL];
+        region.load(at, &mut theirs);
+        if theirs != label(call, len) {
+            return Err(self.differs(local));
+        }
+        Ok((region, at + LABEL))
     }
 
     /// Waits until one rank has come to this turn.
@@ -293,6 +330,14 @@ impl Crew {
     pub(super) fn my_call(&self) -> Bell<'_> {
         self.board.call(self.me())
     }
+}
+
+/// What a desk or a message begins with, so that ranks see whether they call the same.
+pub(super) fn label(call: u64, len: usize) -> [u8; LABEL] {
+    let mut label = [0; LABEL];
+    label[..8].copy_from_slice(&call.to_le_bytes());
+    label[8..].copy_from_slice(&(len as u64).to_le_bytes());
+    label
 }
 
 /// Whether a rank that has arrived `seen` times has come to turn `turn`; right across the wrap.

@@ -4,6 +4,7 @@
 //! different things are told so. Messages of one pair of ranks keep their order.
 
 use super::comm::Comm;
+use super::crew::{LABEL, label};
 use super::fold::{Fold, STEP};
 use super::links::Links;
 use super::memory::View;
@@ -20,7 +21,7 @@ use std::time::Duration;
 const WIRE: usize = 128 << 10;
 
 /// What a message opens with: the call and the number of bytes.
-const HEADER: usize = super::all_reduce::LABEL;
+const HEADER: usize = LABEL;
 
 /// Where a message's bytes come from.
 #[derive(Debug)]
@@ -120,7 +121,7 @@ impl<'a> Exchange<'a> {
             Source::Bytes(bytes) => bytes.len(),
             Source::View { len, .. } => *len,
         };
-        let header = super::all_reduce::label(self.call, len);
+        let header = label(self.call, len);
         self.outs.push(Out {
             peer,
             source,
@@ -132,7 +133,7 @@ impl<'a> Exchange<'a> {
 
     /// Adds a message of `len` bytes from a rank of another host.
     pub(super) fn receive(&mut self, peer: Rank, len: usize, sink: Sink) {
-        let expected = super::all_reduce::label(self.call, len);
+        let expected = label(self.call, len);
         let (header, carry) = ([0; HEADER], Vec::new());
         self.ins.push(In {
             peer,

@@ -63,6 +63,16 @@ impl View {
         self.region
             .copy(self.at + at, &from.region, from.at + from_at, len);
     }
+
+    /// Copies `len` bytes from `at` on to elsewhere in shared memory.
+    pub(super) fn give(&self, at: usize, len: usize, (into, into_at): (&Region, usize)) {
+        into.copy(into_at, &self.region, self.at + at, len);
+    }
+
+    /// Copies `len` bytes from elsewhere in shared memory to `at`.
+    pub(super) fn take(&self, at: usize, len: usize, (from, from_at): (&Region, usize)) {
+        self.region.copy(self.at + at, from, from_at, len);
+    }
 }
 
 /// One rank's buffers, and what it has mapped of others'.
