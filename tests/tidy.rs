@@ -4,6 +4,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "a test fails by panicking"
 )]
@@ -15,7 +16,7 @@ mod rules;
 #[path = "tidy/source.rs"]
 mod source;
 
-use ncclbench::{backend, base, collective, report};
+use ncclbench::{backend, base, collective, launcher, report};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -29,7 +30,6 @@ const CODE: &[&str] = &["rs", "cu", "cuh", "h", "hpp", "cpp", "cc", "py", "sh"];
 /// Licences of everything that is built, tests included. A new one is a decision: read it first.
 const LICENCES: &[&str] = &[
     "(MIT OR Apache-2.0) AND Unicode-3.0",
-    "Apache-2.0",
     "Apache-2.0 OR MIT",
     "Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT",
     "BSD-2-Clause OR Apache-2.0 OR MIT",
@@ -89,29 +89,33 @@ fn files(folders: &[&str], endings: &[&str]) -> Vec<String> {
     found
 }
 
-fn check(files: Vec<String>, rule: impl Fn(&str, &str) -> Vec<String>) {
+fn check(files: &[String], rule: impl Fn(&str, &str) -> Vec<String>) {
     let complaints = files.iter().flat_map(|path| rule(path, &read(path)));
-    refuse(complaints.collect());
+    refuse(complaints);
 }
 
-fn refuse(complaints: Vec<String>) {
+fn refuse(complaints: impl Iterator<Item = String>) {
+    let complaints: Vec<String> = complaints.collect();
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
 #[test]
 fn every_import_goes_down() {
-    check(files(&["src"], &["rs"]), rules::floors);
+    check(&files(&["src"], &["rs"]), rules::floors);
 }
 
 #[test]
 fn every_source_file_says_what_it_is_for() {
-    check(files(&["src", "tests", "benches"], &["rs"]), rules::opening);
+    check(
+        &files(&["src", "tests", "benches"], &["rs"]),
+        rules::opening,
+    );
 }
 
 #[test]
 fn no_file_is_over_the_limit() {
     check(
-        files(&["src", "kernels", "tests", "benches", ".ci"], CODE),
+        &files(&["src", "kernels", "tests", "benches", ".ci"], CODE),
         rules::file_length,
     );
 }
@@ -119,7 +123,7 @@ fn no_file_is_over_the_limit() {
 #[test]
 fn no_function_is_over_the_limit() {
     check(
-        files(&["src", "kernels", "tests", "benches"], CODE),
+        &files(&["src", "kernels", "tests", "benches"], CODE),
         rules::function_length,
     );
 }
@@ -127,14 +131,14 @@ fn no_function_is_over_the_limit() {
 #[test]
 fn foreign_memory_is_touched_in_one_room_only() {
     check(
-        files(&["src", "tests", "benches"], &["rs"]),
+        &files(&["src", "tests", "benches"], &["rs"]),
         rules::unsafety,
     );
 }
 
 #[test]
 fn no_file_names_a_path_of_one_machine() {
-    check(tracked(), rules::machine_paths);
+    check(&tracked(), rules::machine_paths);
 }
 
 #[test]
@@ -165,7 +169,7 @@ fn every_source_file_is_declared_in_its_folder() {
         };
         complaints.extend(declared_in(&parent, name));
     }
-    refuse(complaints);
+    refuse(complaints.into_iter());
 }
 
 fn declared_in(parent: &str, name: &str) -> Vec<String> {
@@ -182,9 +186,7 @@ fn every_room_has_a_floor_and_every_floor_its_room_in_the_documents() {
         })
     });
     refuse(
-        unlisted
-            .map(|(room, floor)| format!("the code map has no row `{room}` on floor {floor}"))
-            .collect(),
+        unlisted.map(|(room, floor)| format!("the code map has no row `{room}` on floor {floor}")),
     );
 }
 
@@ -193,15 +195,12 @@ fn every_entry_of_a_registry_has_its_line_in_the_documents() {
     let document = read("docs/ARCHITECTURE.md");
     let mut names: Vec<&str> = collective::ALL.iter().map(|entry| entry.name()).collect();
     names.extend(backend::ALL.iter().map(|entry| entry.name()));
+    names.extend(launcher::ALL.iter().map(|entry| entry.name()));
     names.extend(report::ALL.iter().map(|entry| entry.name));
     let missing = names
         .iter()
         .filter(|name| rules::row_of(&document, name).is_none());
-    refuse(
-        missing
-            .map(|name| format!("docs/ARCHITECTURE.md has no row for `{name}`"))
-            .collect(),
-    );
+    refuse(missing.map(|name| format!("docs/ARCHITECTURE.md has no row for `{name}`")));
 }
 
 #[test]
@@ -212,24 +211,29 @@ fn every_dependency_says_in_the_documents_what_it_saves() {
     let missing = names
         .iter()
         .filter(|name| rules::row_of(&document, name).is_none());
-    refuse(
-        missing
-            .map(|name| format!("docs/ARCHITECTURE.md has no row for `{name}`"))
-            .collect(),
-    );
+    refuse(missing.map(|name| format!("docs/ARCHITECTURE.md has no row for `{name}`")));
+}
+
+#[test]
+fn every_dependency_is_used() {
+    let sources = files(&["src", "tests", "benches"], &["rs"]);
+    let code: String = sources
+        .iter()
+        .map(|path| source::blanked(&read(path)))
+        .collect();
+    let unused = rules::dependencies(&read("Cargo.toml"))
+        .into_iter()
+        .filter(|name| !code.contains(&format!("{}::", name.replace('-', "_"))));
+    refuse(unused.map(|name| format!("Cargo.toml: nothing uses `{name}`")));
 }
 
 #[test]
 fn every_kind_of_fault_has_its_row_in_the_table_of_exit_codes() {
     let document = read("docs/ARCHITECTURE.md");
     let kinds = base::Kind::ALL.iter();
-    refuse(
-        kinds
-            .filter_map(|kind| {
-                rules::exit_code_row(&document, &format!("{kind:?}"), kind.exit_code())
-            })
-            .collect(),
-    );
+    refuse(kinds.filter_map(|kind| {
+        rules::exit_code_row(&document, &format!("{kind:?}"), kind.exit_code())
+    }));
 }
 
 #[test]

@@ -6,22 +6,20 @@
 use super::harness::{Finished, run, signal};
 use super::table::Table;
 use super::trouble::{LONG, under_way};
-use super::{LIMIT, PROGRAM, SMALL, clean, one_table, small_sizes, told};
+use super::{LIMIT, PROGRAM, SMALL, clean, one_table, small_sizes, stand_ins, told};
 use rustix::process::Signal;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 /// The small run on the stand-ins: a library like NCCL over a driver that has no GPU.
 const ON_STAND_INS: &[&str] = &["allreduce", "--backend", "nccl", "-b", "8", "-e", "1M"];
 
-fn needed(variable: &str, what: &str) -> std::ffi::OsString {
-    told(variable).unwrap_or_else(|| panic!("`{variable}` is not set: {what}; run tests/all.sh"))
-}
-
 /// `srun`, pointed at the tests' cluster, with an allocation's worth of options before the program.
 fn slurm(program: &str, options: &[&str]) -> Command {
     let mut command = clean(program);
-    command.env("SLURM_CONF", needed("SLURM_CONF", "no cluster was started"));
+    let cluster = told("SLURM_CONF").expect("`SLURM_CONF` names a cluster: run tests/all.sh");
+    command.env("SLURM_CONF", cluster);
     command.args(options);
     command
 }
@@ -41,8 +39,8 @@ fn launch(mut launcher: Command, args: &[&str]) -> Finished {
 
 /// The same, with the libraries that a test built for itself.
 fn launch_on_stand_ins(mut launcher: Command) -> Finished {
-    let folder = needed("NCCLBENCH_STAND_INS", "the stand-ins were not built");
-    launcher.env("LD_LIBRARY_PATH", folder);
+    let library = stand_ins::library("libcuda.so.1");
+    launcher.env("LD_LIBRARY_PATH", Path::new(&library).parent().unwrap());
     launch(launcher, ON_STAND_INS)
 }
 

@@ -56,11 +56,8 @@ fn downward_and_within_the_room_is_allowed() {
         "pub(crate) fn f() {}\npub(super) fn g() {}\n",
         "mod inner { fn f() { super::super::draw(); } }\nuse super::draw;\n",
     ] {
-        assert_eq!(
-            floors("src/report/table.rs", text),
-            [String::new(); 0],
-            "{text}"
-        );
+        let complaints = floors("src/report/table.rs", text);
+        assert!(!refused(&complaints), "{text}: {complaints:?}");
     }
 }
 
