@@ -5,7 +5,9 @@
 
 use super::check::stretch_of;
 use super::lanes::Lanes;
-use super::{Recipe, Source, Stretch, expected_bits, input_bits, mulsum_scalar_bits, poison_bits};
+use super::{
+    Recipe, SEED_STEP, Source, Stretch, expected_bits, input_bits, mulsum_scalar_bits, poison_bits,
+};
 use crate::base::arith::{divide_by, reciprocal_bits, reduce_into, scale};
 use crate::base::{Rank, RedOp};
 use std::collections::BTreeMap;
@@ -153,7 +155,10 @@ impl Suspect<'_> {
     fn stale(&self) -> impl Iterator<Item = Class> {
         (1..=CHECKS_REMEMBERED).filter_map(|checks| {
             let earlier = Recipe {
-                seed: self.recipe.seed.wrapping_sub(checks),
+                seed: self
+                    .recipe
+                    .seed
+                    .wrapping_sub(checks.wrapping_mul(SEED_STEP)),
                 ..*self.recipe
             };
             let was = expected_bits(&earlier, &self.stretch.source, self.offset);

@@ -27,11 +27,14 @@ pub use recipe::mulsum_scalar_bits;
 use crate::base::{DataType, Rank, RedOp, World};
 use lanes::Lanes;
 
+/// Distance of the seeds of two checks that follow each other, so that data left over from an earlier
+/// check is recognised.
+pub const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// What a buffer holds: everything but the rank and the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recipe {
-    /// Fresh for every check. Checks that follow each other count up, so that data left over from
-    /// an earlier one is recognised.
+    /// Fresh for every check: the earlier one's and [`SEED_STEP`].
     pub seed: u64,
     /// Element type.
     pub dtype: DataType,

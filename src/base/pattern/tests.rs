@@ -252,7 +252,7 @@ fn each_kind_of_damage_to_a_reduction_is_named() {
         assert_eq!(class(&|i, _| poison_bits(&recipe, i)), Class::Unwritten);
         assert_eq!(class(&|_, right| right ^ 0x20), Class::BitFlip { bit: 5 });
         let earlier = Recipe {
-            seed: seed - 1,
+            seed: seed.wrapping_sub(SEED_STEP),
             ..recipe
         };
         let stale = |i, _| plain_bits(&earlier.result(), i);

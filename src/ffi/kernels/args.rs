@@ -5,9 +5,10 @@ use crate::base::pattern::{Findings, Input, Plain, Scheme};
 
 /// What checks leave in device memory: `size_of::<VerifyResult>()` bytes, 8-aligned.
 ///
-/// All zero before a check. After the launches of [`verify`] `wrong` holds the count and the first
-/// entry of `inverted` the first wrong element; after those of [`diagnose`], which need the same
-/// memory as `verify` left it, all entries are there.
+/// All zero before a check. After the launches of [`verify`](super::verify) `wrong` holds the count
+/// and the first entry of `inverted` the first wrong element; after those of
+/// [`diagnose`](super::diagnose), which need the same memory as `verify` left it, all entries are
+/// there.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VerifyResult {
