@@ -21,8 +21,11 @@ use ncclbench::ffi::kernels;
 use ncclbench::ffi::kernels::Launch;
 use ncclbench::ffi::kernels::VerifyResult;
 
-/// Odd, so that heads and tails are used; large enough for several blocks.
-const COUNT: u64 = 70_003;
+/// Odd, so that tails are used; large enough for several blocks and for whole vectors.
+const COUNT: u64 = 270_003;
+
+/// Where a buffer begins, in elements: on a vector, and off it where the element is narrower.
+const STARTS: [u64; 2] = [0, 1];
 
 /// One device with the kernels loaded.
 struct Gpu {
@@ -113,22 +116,24 @@ fn the_gpu_fills_and_poisons_as_rust_does() {
     for recipe in recipes() {
         let width = recipe.dtype.size();
         let buffer = gpu.driver.alloc((COUNT + 1) * width).unwrap();
-        // one element in: no 16-byte alignment for the small types
-        let at = buffer.address + width;
         let mut rust = vec![0u8; usize::try_from(COUNT * width).unwrap()];
         let mut device = rust.clone();
-        for rank in [Rank(0), Rank(recipe.world.0 - 1)] {
-            gpu.run(&kernels::fill(&recipe, rank, at, COUNT, gpu.multiprocessors));
+        let mut compare = |launch: Launch, at: u64, rust: &[u8], what: &str| {
+            gpu.run(&launch);
             gpu.wait();
             gpu.driver.download(memory(at, &device), &mut device).unwrap();
-            pattern::fill_bytes(&recipe, rank, 0, &mut rust);
-            assert!(rust == device, "fill of rank {rank}: {recipe:?}");
+            assert!(rust == device, "{what}: {recipe:?}");
+        };
+        for at in STARTS.map(|start| buffer.address + start * width) {
+            for rank in [Rank(0), Rank(recipe.world.0 - 1)] {
+                pattern::fill_bytes(&recipe, rank, 0, &mut rust);
+                let fill = kernels::fill(&recipe, rank, at, COUNT, gpu.multiprocessors);
+                compare(fill, at, &rust, "fill");
+            }
+            pattern::poison_bytes(&recipe, 0, &mut rust);
+            let poison = kernels::poison(&recipe, at, COUNT, gpu.multiprocessors);
+            compare(poison, at, &rust, "poison");
         }
-        gpu.run(&kernels::poison(&recipe, at, COUNT, gpu.multiprocessors));
-        gpu.wait();
-        gpu.driver.download(memory(at, &device), &mut device).unwrap();
-        pattern::poison_bytes(&recipe, 0, &mut rust);
-        assert!(rust == device, "poison: {recipe:?}");
         gpu.driver.free(buffer).unwrap();
     }
 }
@@ -140,7 +145,7 @@ fn the_gpu_accepts_what_rust_expects_and_finds_one_flipped_bit() {
     for recipe in recipes() {
         let source = match recipe.redop {
             Some(_) => Source::Reduced { at: 0 },
-            None => Source::Copied { rank: Rank(recipe.world.0 - 1), at: 5 },
+            None => Source::Copied { rank: Rank(recipe.world.0 - 1), at: 32 },
         };
         let expect = [Stretch { len: COUNT, source }];
         let width = usize::try_from(recipe.dtype.size()).unwrap();
@@ -150,15 +155,19 @@ fn the_gpu_accepts_what_rust_expects_and_finds_one_flipped_bit() {
             bytes.extend_from_slice(&bits.to_le_bytes()[..width]);
         }
         let buffer = gpu.driver.alloc(bytes.len() as u64 + 8).unwrap();
-        let at = buffer.address + recipe.dtype.size();
-        gpu.upload(&bytes, at);
-        assert_eq!(gpu.verify(&recipe, &expect, at), (0, vec![]), "{recipe:?}");
-        let wrong = usize::try_from(COUNT).unwrap() - 2;
-        // a high bit, so that a neighbouring value is not what it makes
-        bytes[wrong * width + width - 1] ^= 0x20;
-        gpu.upload(&bytes, at);
-        let (count, bad) = gpu.verify(&recipe, &expect, at);
-        assert_eq!((count, bad[0].0), (1, wrong as u64), "{recipe:?}");
+        for at in STARTS.map(|start| buffer.address + start * recipe.dtype.size()) {
+            gpu.upload(&bytes, at);
+            assert_eq!(gpu.verify(&recipe, &expect, at), (0, vec![]), "{recipe:?}");
+            for wrong in [0, 100_001, COUNT - 1] {
+                let place = usize::try_from(wrong).unwrap() * width + width - 1;
+                // a high bit, so that a neighbouring value is not what it makes
+                bytes[place] ^= 0x20;
+                gpu.upload(&bytes, at);
+                let (count, bad) = gpu.verify(&recipe, &expect, at);
+                assert_eq!((count, bad[0].0), (1, wrong), "{recipe:?}");
+                bytes[place] ^= 0x20;
+            }
+        }
         gpu.driver.free(buffer).unwrap();
     }
 }

@@ -19,6 +19,7 @@ use crate::base::Clock;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::World;
+use crate::base::pattern;
 use crate::base::pattern::Recipe;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
@@ -193,7 +194,7 @@ impl<'a> Engine<'a> {
             seed: self
                 .rules
                 .seed
-                .wrapping_add(self.draws.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+                .wrapping_add(self.draws.wrapping_mul(pattern::SEED_STEP)),
             dtype: job.case.dtype,
             redop: job.case.redop,
             world: self.world,
