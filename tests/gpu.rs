@@ -2,7 +2,11 @@
 //!
 //! Run with `cargo test --test gpu -- --ignored` on a machine with a GPU. The same tests run on the
 //! stand-in driver where `LD_LIBRARY_PATH` leads to it, which proves the tests and not the kernels.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use ncclbench::base::DataType;
 use ncclbench::base::Env;
@@ -46,13 +50,25 @@ impl Gpu {
         let stream = driver.stream().unwrap();
         let multiprocessors = driver.multiprocessors(device).unwrap();
         let result = driver.alloc(size_of::<VerifyResult>() as u64).unwrap();
-        Self { driver, module, stream, multiprocessors, result }
+        Self {
+            driver,
+            module,
+            stream,
+            multiprocessors,
+            result,
+        }
     }
 
     fn run(&self, launch: &Launch) {
         let function = self.driver.function(self.module, launch.function).unwrap();
         self.driver
-            .launch(function, launch.grid, launch.block, &launch.params, self.stream)
+            .launch(
+                function,
+                launch.grid,
+                launch.block,
+                &launch.params,
+                self.stream,
+            )
             .unwrap();
     }
 
@@ -82,18 +98,25 @@ impl Gpu {
 
     fn read(&self) -> VerifyResult {
         let mut found = VerifyResult::default();
-        self.driver.download(self.result, bytemuck::bytes_of_mut(&mut found)).unwrap();
+        self.driver
+            .download(self.result, bytemuck::bytes_of_mut(&mut found))
+            .unwrap();
         found
     }
 
     fn upload(&self, bytes: &[u8], address: u64) {
-        self.driver.upload(bytes, memory(address, bytes), self.stream).unwrap();
+        self.driver
+            .upload(bytes, memory(address, bytes), self.stream)
+            .unwrap();
         self.wait();
     }
 }
 
 fn memory(address: u64, bytes: &[u8]) -> Memory {
-    Memory { address, len: bytes.len() as u64 }
+    Memory {
+        address,
+        len: bytes.len() as u64,
+    }
 }
 
 /// Copies and every operator on every datatype, in worlds that are not powers of two as well.
@@ -102,7 +125,12 @@ fn recipes() -> Vec<Recipe> {
     for (index, &dtype) in (0u64..).zip(DataType::ALL) {
         for redop in RedOp::ALL.iter().copied().map(Some).chain([None]) {
             for world in [1, 2, 3, 8, 40] {
-                recipes.push(Recipe { seed: 77 + index, dtype, redop, world: World(world) });
+                recipes.push(Recipe {
+                    seed: 77 + index,
+                    dtype,
+                    redop,
+                    world: World(world),
+                });
             }
         }
     }
@@ -121,7 +149,9 @@ fn the_gpu_fills_and_poisons_as_rust_does() {
         let mut compare = |launch: Launch, at: u64, rust: &[u8], what: &str| {
             gpu.run(&launch);
             gpu.wait();
-            gpu.driver.download(memory(at, &device), &mut device).unwrap();
+            gpu.driver
+                .download(memory(at, &device), &mut device)
+                .unwrap();
             assert!(rust == device, "{what}: {recipe:?}");
         };
         for at in STARTS.map(|start| buffer.address + start * width) {
@@ -145,7 +175,10 @@ fn the_gpu_accepts_what_rust_expects_and_finds_one_flipped_bit() {
     for recipe in recipes() {
         let source = match recipe.redop {
             Some(_) => Source::Reduced { at: 0 },
-            None => Source::Copied { rank: Rank(recipe.world.0 - 1), at: 32 },
+            None => Source::Copied {
+                rank: Rank(recipe.world.0 - 1),
+                at: 32,
+            },
         };
         let expect = [Stretch { len: COUNT, source }];
         let width = usize::try_from(recipe.dtype.size()).unwrap();
