@@ -4,6 +4,7 @@
 //! stand-in driver where `LD_LIBRARY_PATH` leads to it, which proves the tests and not the kernels.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "a test fails by panicking"
 )]

@@ -110,36 +110,32 @@ struct Output {
     bytes: Vec<u8>,
 }
 
+/// One reduction, or copies of several ranks with a gap among them.
+fn stretches(recipe: &Recipe, at: u64, len: u64) -> Vec<Stretch> {
+    if recipe.redop.is_some() {
+        let source = Source::Reduced { at };
+        return vec![Stretch { len, source }];
+    }
+    let copied = |len, rank, at| Stretch {
+        len,
+        source: Source::Copied { rank, at },
+    };
+    let parts = recipe.world.ranks().take(9);
+    let mut stretches: Vec<_> = parts.map(|rank| copied(len / 2 + 1, rank, at)).collect();
+    stretches.push(Stretch {
+        len: 5,
+        source: Source::Unspecified,
+    });
+    stretches.push(copied(7, Rank(0), 2));
+    stretches
+}
+
 impl Output {
     /// A right one. Its stretches begin at odd places of their rows.
     fn new(recipe: Recipe, i: usize) -> Self {
         let at = [0, 16, 3, 1][i % 4];
         let len = [1, 40, 333, 2050, 97][i % 5];
-        let mut stretches = Vec::new();
-        match recipe.redop {
-            Some(_) => stretches.push(Stretch {
-                len,
-                source: Source::Reduced { at },
-            }),
-            None => {
-                let part = |rank| Stretch {
-                    len: len / 2 + 1,
-                    source: Source::Copied { rank, at },
-                };
-                stretches.extend(recipe.world.ranks().take(9).map(part));
-                stretches.push(Stretch {
-                    len: 5,
-                    source: Source::Unspecified,
-                });
-                stretches.push(Stretch {
-                    len: 7,
-                    source: Source::Copied {
-                        rank: Rank(0),
-                        at: 2,
-                    },
-                });
-            }
-        }
+        let stretches = stretches(&recipe, at, len);
         let size = recipe.dtype.size() as usize;
         let mut bytes = Vec::new();
         for stretch in &stretches {

@@ -39,7 +39,7 @@ impl Exit {
         if let Some(report) = &ending.report {
             super::say(&format!("error: {report}"));
         }
-        self.leave_hard_after_grace(ending.exit_code);
+        leave_hard_after_grace(ending.exit_code);
         self.abort_sessions();
     }
 
@@ -49,18 +49,19 @@ impl Exit {
             drop(std::thread::spawn(move || aborter.abort()));
         }
     }
+}
 
-    #[expect(
-        clippy::disallowed_methods,
-        clippy::exit,
-        reason = "a thread that is stuck inside a library cannot be asked to return"
-    )]
-    fn leave_hard_after_grace(&self, code: u8) {
-        drop(std::thread::spawn(move || {
-            std::thread::sleep(GRACE);
-            std::process::exit(i32::from(code));
-        }));
-    }
+/// Threads that are stuck inside a library are left behind.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::exit,
+    reason = "a thread that is stuck inside a library cannot be asked to return"
+)]
+fn leave_hard_after_grace(code: u8) {
+    drop(std::thread::spawn(move || {
+        std::thread::sleep(GRACE);
+        std::process::exit(i32::from(code));
+    }));
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -217,7 +217,7 @@ impl Process<'_> {
 
     /// Between operations ranks wait for the slowest one's check and for its operation's own deadline.
     fn control_limit(&self) -> Duration {
-        self.args.timeout_op.unwrap_or(Duration::from_secs(3600)) + Duration::from_secs(5)
+        self.args.timeout_op.unwrap_or(Duration::from_hours(1)) + Duration::from_secs(5)
     }
 
     /// Runs every engine thread of this process, the first one on a thread of its own too, so that
@@ -250,15 +250,12 @@ impl Process<'_> {
                 })
                 .collect();
             let outcomes: Vec<_> = running.into_iter().map(join_thread).collect();
-            outcomes
-                .into_iter()
-                .reduce(|first, next| first.and_then(|_| next))
-                .unwrap_or_else(|| {
-                    Err(Fault::new(
-                        Kind::Usage,
-                        "a process needs at least one thread",
-                    ))
-                })
+            outcomes.into_iter().reduce(Result::and).unwrap_or_else(|| {
+                Err(Fault::new(
+                    Kind::Usage,
+                    "a process needs at least one thread",
+                ))
+            })
         })
     }
 

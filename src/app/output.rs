@@ -37,7 +37,7 @@ impl Output {
         }];
         if let Some(path) = file {
             sinks.push(Sink {
-                name: format!("`{}`", path),
+                name: format!("`{path}`"),
                 report: report::jsonl(),
                 out: Box::new(create(path)?),
             });
@@ -87,7 +87,7 @@ impl Output {
 fn create(path: &str) -> Result<File, Fault> {
     File::create_new(path).map_err(|error| {
         let fault =
-            Fault::new(Kind::Output, error.to_string()).while_doing(format!("creating `{}`", path));
+            Fault::new(Kind::Output, error.to_string()).while_doing(format!("creating `{path}`"));
         if error.kind() == io::ErrorKind::AlreadyExists {
             fault.hint("results are never overwritten; remove the file or give another name")
         } else {

@@ -87,7 +87,7 @@ pub(super) fn work(
         narrator.took("buffers", allocated.saturating_sub(opened));
         narrator.begin(&spec, limit)?;
     }
-    let tally = sweep(common, &spec, &mut engine, narrator.as_deref_mut())?;
+    let tally = sweep(common, &spec, &mut engine, narrator)?;
     plane.pulse().enter("closing the communicator");
     drop(session);
     plane.barrier(step("the end of the run", common.init_limit))?;
@@ -215,7 +215,7 @@ fn engine<'s>(
         session,
         plane,
         clock,
-        seats,
+        &seats,
         plan::max_bytes(spec),
         common.rules,
     );

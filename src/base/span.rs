@@ -30,6 +30,7 @@ impl Span {
     }
 
     /// The part of this span that starts `offset` bytes into it and is `len` bytes long.
+    #[must_use]
     pub fn part(self, offset: u64, len: u64) -> Self {
         debug_assert!(offset + len <= self.len, "a part lies within its span");
         Self {

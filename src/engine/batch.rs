@@ -23,11 +23,10 @@ pub struct Timing {
 
 /// How many parts of the buffers the operations of a case rotate over.
 pub(super) fn slots(capacity: Bytes, case: &Case) -> u64 {
-    if case.size.0 == 0 {
-        1
-    } else {
-        (capacity.0 / case.size.0).max(1)
-    }
+    capacity
+        .0
+        .checked_div(case.size.0)
+        .map_or(1, |slots| slots.max(1))
 }
 
 /// How many of them one timed loop touches.
@@ -55,10 +54,10 @@ impl Engine<'_> {
         for iteration in 0..job.case.iterations {
             self.iterate(job, iteration)?;
         }
-        let issue = self.clock.now() - start;
+        let issue = self.since(start);
         self.drain()?;
         Ok(Timing {
-            total: self.clock.now() - start,
+            total: self.since(start),
             issue,
         })
     }
@@ -68,9 +67,9 @@ impl Engine<'_> {
         for iteration in 0..job.case.iterations {
             let start = self.clock.now();
             self.iterate(job, iteration)?;
-            sum.issue += self.clock.now() - start;
+            sum.issue += self.since(start);
             self.drain()?;
-            sum.total += self.clock.now() - start;
+            sum.total += self.since(start);
             self.plane
                 .start_line(self.step("the barrier after an iteration"))?;
         }
@@ -108,6 +107,10 @@ impl Engine<'_> {
         })
     }
 
+    fn since(&self, start: Duration) -> Duration {
+        self.clock.now().saturating_sub(start)
+    }
+
     fn after_operation(&mut self) -> Result<(), Fault> {
         match self.rules.blocking {
             Blocking::None | Blocking::BarrierOutside => Ok(()),
@@ -130,7 +133,7 @@ impl Engine<'_> {
         let mut polls = 0u32;
         while !self.session.poll()? {
             polls = polls.wrapping_add(1);
-            if polls % POLLS_BETWEEN_LOOKS == 0
+            if polls.is_multiple_of(POLLS_BETWEEN_LOOKS)
                 && let Some(fault) = self.plane.ended()
             {
                 return Err(fault);

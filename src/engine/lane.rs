@@ -42,7 +42,7 @@ pub(super) struct Lane {
 /// Gives every rank its two buffers of `capacity` bytes.
 pub(super) fn allocate(
     session: &mut dyn Session,
-    seats: Seats,
+    seats: &Seats,
     capacity: Bytes,
 ) -> Result<Vec<Lane>, Fault> {
     let mut lanes = Vec::with_capacity(seats.ranks.len());

@@ -85,7 +85,7 @@ impl<'a> Engine<'a> {
         session: &'a mut dyn Session,
         plane: &'a dyn Bootstrap,
         clock: Arc<dyn Clock>,
-        seats: Seats,
+        seats: &Seats,
         capacity: Bytes,
         rules: Rules,
     ) -> Result<Self, Fault> {

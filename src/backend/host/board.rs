@@ -1,6 +1,6 @@
 //! The board of a host: the words in shared memory by which its ranks signal, and where each lies.
 //!
-//! Only places and names; who writes what when is the protocol of [`super::crew`] and [`super::mail`].
+//! Only places and names; who writes what when is the protocol of `crew.rs` and `exchange.rs`.
 //!
 //! Bytes: two work counters of [`COUNTER`], then one slot of [`SLOT`] for each rank, then one
 //! mailbox of [`MAILBOX`] for each ordered pair of ranks. Words that different ranks write lie on
