@@ -164,6 +164,7 @@ impl Process<'_> {
             found,
         );
         card.first_device = first_device(self.env)?;
+        card.visible = self.env.get("CUDA_VISIBLE_DEVICES").map(str::to_owned);
         let mine = bootstrap::encode(&card)?;
         let all = self
             .plane()

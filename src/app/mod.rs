@@ -4,6 +4,7 @@ mod allow_list;
 mod dry_run;
 mod ending;
 mod fleet;
+mod gpus;
 mod measure;
 mod narrator;
 mod output;
