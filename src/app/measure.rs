@@ -49,7 +49,7 @@ struct Process<'a> {
 pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     if args.launch.spawn.is_some() {
-        return spawn(args, &clock);
+        return spawn(&args.launch, &args.argv, &clock);
     }
     let started = clock.now();
     match join(args, env, &clock) {
@@ -71,8 +71,9 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     }
 }
 
-fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> u8 {
-    match launcher::spawn(&args.launch, &args.argv[1..], clock) {
+/// Starts the processes of `--spawn` with this one's command line; gives the exit code of all.
+pub(super) fn spawn(wish: &launcher::Wish, argv: &[String], clock: &Arc<dyn Clock>) -> u8 {
+    match launcher::spawn(wish, &argv[1..], clock) {
         Ok(spawned) => {
             for note in spawned.notes {
                 say(&format!("note: {note}"));
@@ -333,9 +334,12 @@ impl Process<'_> {
 
 /// The index of the first device, as nccl-tests takes it.
 ///
+/// # Errors
+/// `Usage` where it is no number.
+///
 /// # Source
 /// nccl-tests 2.19.6, `src/common.cu`, `NCCL_TESTS_DEVICE`.
-fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
+pub(super) fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
     let Some(text) = env.get("NCCL_TESTS_DEVICE") else {
         return Ok(None);
     };

@@ -8,6 +8,7 @@ mod gpus;
 mod measure;
 mod narrator;
 mod output;
+mod whereabouts;
 mod worker;
 
 use crate::base::Fault;
@@ -27,6 +28,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Measure(args)) => measure::run(&args, &env),
+        Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }
 

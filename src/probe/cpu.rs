@@ -27,17 +27,19 @@ pub fn allowed() -> Vec<u32> {
     }
 }
 
-/// How many cores these processors belong to; none where the kernel does not say.
+/// The cores that these processors belong to, each by its lowest processor; none where the kernel
+/// does not say.
 ///
 /// # Source
 /// Linux, `Documentation/ABI/stable/sysfs-devices-system-cpu`, `thread_siblings_list`.
-pub fn cores(cpus: &[u32]) -> Option<usize> {
-    let siblings = |cpu: &u32| {
+pub fn cores(cpus: &[u32]) -> Option<Vec<u32>> {
+    let lowest = |cpu: &u32| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        std::fs::read_to_string(path).ok()
+        let list = std::fs::read_to_string(path).ok()?;
+        list.split(['-', ',']).next()?.trim().parse().ok()
     };
-    let cores: Option<BTreeSet<String>> = cpus.iter().map(siblings).collect();
-    cores.map(|cores| cores.len())
+    let cores: Option<BTreeSet<u32>> = cpus.iter().map(lowest).collect();
+    cores.map(|cores| cores.into_iter().collect())
 }
 
 /// Processors as people read them: `0-3,8`.
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn a_core_has_at_least_one_processor() {
         let mine = allowed();
-        assert!(cores(&mine).is_none_or(|cores| (1..=mine.len()).contains(&cores)));
+        assert!(cores(&mine).is_none_or(|cores| (1..=mine.len()).contains(&cores.len())));
         assert_eq!(cores(&[9_999_999]), None);
     }
 
