@@ -12,6 +12,8 @@
 
 #[path = "launch/cluster.rs"]
 mod cluster;
+#[path = "launch/containers.rs"]
+mod containers;
 #[path = "launch/harness.rs"]
 mod harness;
 #[path = "common/stand_ins.rs"]
@@ -20,6 +22,8 @@ mod stand_ins;
 mod table;
 #[path = "launch/trouble.rs"]
 mod trouble;
+#[path = "launch/whereabouts.rs"]
+mod whereabouts;
 
 use harness::{Finished, run, run_together, told_by_all};
 use std::ffi::OsString;

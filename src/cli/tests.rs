@@ -240,6 +240,8 @@ fn word() -> impl Strategy<Value = String> {
     const KNOWN: &[&str] = &[
         "allreduce",
         "alltoall",
+        "where",
+        "--json",
         "-b",
         "-e",
         "-f",
@@ -294,6 +296,10 @@ proptest! {
         let line = std::iter::once("ncclbench".to_owned()).chain(words);
         match parse(line.map(Into::into)) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
+            Ok(Parsed::Where(args)) => {
+                prop_assert!(args.gpus > 0 && args.threads > 0);
+                prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));
+            }
             Ok(Parsed::Measure(args)) => {
                 let plan = &args.plan;
                 prop_assert!(plan.iterations > 0 && plan.ops_per_batch > 0);
