@@ -228,16 +228,13 @@ impl Core {
         if self.left[member] || matches!(self.stage, Stage::Over) {
             return;
         }
-        let peers = std::mem::take(&mut self.peers);
         if let Some(inquest) = self.inquest(now) {
-            inquest.died(&peers, member, phase);
-        } else {
-            let who = self.seats[member].as_ref();
-            let who = who.map_or_else(String::new, |seat| peer::describe(seat, member));
-            let text = format!("{who} left without a word before all had met");
-            self.end_by(Fault::new(Kind::Peer, text));
+            return inquest.died(member, phase);
         }
-        self.peers = peers;
+        let who = self.seats[member].as_ref();
+        let who = who.map_or_else(String::new, |seat| peer::describe(seat, member));
+        let text = format!("{who} left without a word before all had met");
+        self.end_by(Fault::new(Kind::Peer, text));
     }
 
     /// A member said goodbye.
@@ -257,9 +254,23 @@ impl Core {
     }
 
     /// A member said what it is doing.
-    pub(super) fn answered(&mut self, member: usize, reading: Reading) {
+    pub(super) fn answered(&mut self, member: usize, readings: Vec<Reading>) {
         if let Stage::Asking(inquest) = &mut self.stage {
-            inquest.answered(member, reading);
+            inquest.answered(member, readings);
+        }
+    }
+
+    /// Somebody beside the members is asked, and has until `until`.
+    pub(super) fn await_witness(&mut self, until: Duration) {
+        if let Stage::Asking(inquest) = &mut self.stage {
+            inquest.await_witness(until);
+        }
+    }
+
+    /// What that one said.
+    pub(super) fn witnessed(&mut self, said: Vec<String>) {
+        if let Stage::Asking(inquest) = &mut self.stage {
+            inquest.witnessed(said);
         }
     }
 
@@ -278,20 +289,18 @@ impl Core {
     }
 
     fn overdue(&mut self, round: &Round, now: Duration) {
-        let arrived = (0..self.seats.len()).map(|one| round.has(one)).collect();
-        let peers = std::mem::take(&mut self.peers);
+        let arrived: Vec<bool> = (0..self.seats.len()).map(|one| round.has(one)).collect();
         if let Some(inquest) = self.inquest(now)
-            && inquest.overdue((&round.name, round.limit), arrived, &peers, now)
+            && inquest.overdue((&round.name, round.limit), &arrived, now)
         {
             self.outs.push(Out::All(Message::Query));
         }
-        self.peers = peers;
     }
 
     /// The inquest, opened if the run was going on; `None` if it was not.
     fn inquest(&mut self, now: Duration) -> Option<&mut Inquest> {
         if matches!(self.stage, Stage::Running) {
-            self.stage = Stage::Asking(Inquest::open(self.seats.len(), now));
+            self.stage = Stage::Asking(Inquest::open(self.peers.clone(), now));
         }
         match &mut self.stage {
             Stage::Asking(inquest) => Some(inquest),
@@ -301,7 +310,7 @@ impl Core {
 
     fn conclude(&mut self) {
         if let Stage::Asking(inquest) = std::mem::replace(&mut self.stage, Stage::Over) {
-            self.outs.push(Out::End(inquest.conclude(&self.peers)));
+            self.outs.push(Out::End(inquest.conclude()));
         }
     }
 
@@ -333,11 +342,7 @@ impl Core {
     pub(super) fn end_by(&mut self, fault: Fault) {
         if !matches!(self.stage, Stage::Over) {
             self.stage = Stage::Over;
-            self.outs.push(Out::End(Ending {
-                exit_code: fault.kind.exit_code(),
-                report: Some(fault.to_string()),
-                fault,
-            }));
+            self.outs.push(Out::End(Ending::by(fault)));
         }
     }
 }

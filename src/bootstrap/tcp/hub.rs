@@ -11,6 +11,7 @@ use super::link::{Packet, Reading, packet};
 use super::mailbox::{Letter, Mailbox};
 use super::message::{Hello, Message};
 use crate::base::{Clock, Fault, Kind};
+use crate::bootstrap::witness::ANSWER_LIMIT;
 use crate::bootstrap::{Ending, Pulse};
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream};
@@ -128,6 +129,7 @@ impl Hub {
         for letter in self.mailbox.take() {
             match letter {
                 Letter::Say(message) => self.said(0, message),
+                Letter::Witnessed(said) => self.core.witnessed(said),
                 Letter::Drop => return Ok(false),
             }
         }
@@ -186,8 +188,25 @@ impl Hub {
                 self.desk.put_peers(roster.peers().unwrap_or_default());
             }
             Message::Release(release) => self.desk.put_release(release),
-            Message::Query => self.core.answered(0, self.pulse.read()),
+            Message::Query => {
+                self.core.answered(0, self.pulse.read_each());
+                self.ask_witness();
+            }
             _ => {}
+        }
+    }
+
+    /// Asks the witness, if there is one, on a thread of its own.
+    fn ask_witness(&mut self) {
+        let Some(witness) = self.desk.stand.take() else {
+            return;
+        };
+        let mailbox = Arc::clone(&self.mailbox);
+        let ask = move || mailbox.put(Letter::Witnessed(witness.ask()));
+        let thread = std::thread::Builder::new().name("witness".to_owned());
+        // without a thread the report lacks what it would have said
+        if thread.spawn(ask).is_ok() {
+            self.core.await_witness(self.clock.now() + ANSWER_LIMIT);
         }
     }
 
@@ -366,11 +385,7 @@ impl Hub {
             }
             Err(fault) => line.outgoing.send(packet(
                 self.job,
-                &sentence(&Ending {
-                    exit_code: fault.kind.exit_code(),
-                    report: None,
-                    fault,
-                }),
+                &sentence(&Ending::by(fault)),
             )),
         }
     }
@@ -381,7 +396,8 @@ impl Hub {
         if let Stop::Ended(ending) = &why {
             let packet = packet(self.job, &sentence(ending));
             for line in self.lines.iter().flatten() {
-                if matches!(line.who, Who::Member(_)) {
+                // those who are about to join must not look for this run any longer either
+                if !matches!(line.who, Who::Stranger { .. }) {
                     line.outgoing.send(Arc::clone(&packet));
                 }
             }

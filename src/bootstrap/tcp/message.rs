@@ -5,6 +5,7 @@
 use super::auth::{NONCE, PROOF};
 use super::frame::Refusal;
 use crate::base::Fault;
+use crate::bootstrap::Ending;
 use crate::bootstrap::PeerInfo;
 use crate::bootstrap::pulse::Reading;
 use serde::{Deserialize, Serialize};
@@ -30,8 +31,8 @@ pub(super) enum Message {
     Release(Release),
     /// Hub to member: what are you doing? Answered by the service thread.
     Query,
-    /// The answer.
-    Status(Reading),
+    /// The answer, a reading for each thread.
+    Status(Vec<Reading>),
     /// Member to hub: the run cannot go on.
     Failed(Fault),
     /// Hub to member: the run has ended.
@@ -99,6 +100,16 @@ pub(super) struct Sentence {
     pub(super) fault: Fault,
 }
 
+impl Sentence {
+    /// What it means to a member: the first prints it.
+    pub(super) fn ending(self) -> Ending {
+        Ending {
+            exit_code: self.exit_code,
+            ..Ending::by(self.fault).untold()
+        }
+    }
+}
+
 const VERBS: [Verb; 5] = [
     Verb::Gather,
     Verb::Barrier,
@@ -118,7 +129,7 @@ impl Message {
             Self::Call(call) => (5, call.encode()),
             Self::Release(release) => (6, release.encode()),
             Self::Query => (7, Vec::new()),
-            Self::Status(reading) => (8, json(reading)),
+            Self::Status(readings) => (8, json(readings)),
             Self::Failed(fault) => (9, json(fault)),
             Self::Ended(sentence) => (10, json(sentence)),
             Self::Leave => (11, Vec::new()),

@@ -21,7 +21,7 @@ mod tests;
 
 pub use auth::Secret;
 
-use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step};
+use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness};
 use crate::base::{Clock, Fault, Kind};
 use desk::Desk;
 use link::{Outgoing, packet};
@@ -35,7 +35,7 @@ use std::time::Duration;
 const HUB_GRACE: Duration = Duration::from_secs(5);
 
 /// How long the end of a run may take: collecting faults, answers, and telling everybody.
-const END_LIMIT: Duration = Duration::from_secs(4);
+const END_LIMIT: Duration = Duration::from_secs(6);
 
 /// How long a goodbye may take: the first process's, and the others'.
 const LEAVE_LIMIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
@@ -94,7 +94,7 @@ pub fn host(
     joining: &Joining,
     listeners: Vec<TcpListener>,
     place: String,
-) -> Result<TcpPlane, Fault> {
+) -> Result<TcpPlane, Ending> {
     listen::raise_descriptor_limit();
     let (desk, pulse) = (
         Arc::new(Desk::new(Arc::clone(&joining.clock))),
@@ -130,7 +130,7 @@ pub fn host(
 ///
 /// # Errors
 /// As [`host`]; `Timeout` with each address's last words if the first was not found.
-pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Fault> {
+pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Ending> {
     let job = auth::job_id(&joining.job);
     let hello = member::hello(joining.member, joining.members, joining.me.clone())?;
     let found = member::find(
@@ -173,7 +173,7 @@ impl TcpPlane {
         desk: Arc<Desk>,
         pulse: Arc<Pulse>,
         uplink: Uplink,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, Ending> {
         let mut plane = Self {
             member: usize::try_from(joining.member).unwrap_or(usize::MAX),
             peers: Vec::new(),
@@ -185,10 +185,13 @@ impl TcpPlane {
         };
         let limit = joining.limit.saturating_add(HUB_GRACE);
         let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
-        match plane.desk.await_peers(limit)? {
+        let met = plane.desk.await_peers(limit);
+        match met.map_err(|fault| plane.desk.finish.get().unwrap_or_else(|| fault.into()))? {
             Some(peers) if peers.len() == members => plane.peers = peers,
-            Some(_) => return Err(Fault::new(Kind::Disagree, "rank 0 sent a broken roster")),
-            None => return Err(desk::no_answer("waiting for all to meet", limit)),
+            Some(_) => {
+                return Err(Fault::new(Kind::Disagree, "rank 0 sent a broken roster").into());
+            }
+            None => return Err(desk::no_answer("waiting for all to meet", limit).into()),
         }
         Ok(plane)
     }
@@ -228,7 +231,10 @@ impl TcpPlane {
             bytes: bytes.to_vec(),
         }));
         let limit = step.limit.saturating_add(HUB_GRACE);
-        let release = self.desk.await_release(*steps, limit)?;
+        self.pulse.wait(true);
+        let release = self.desk.await_release(*steps, limit);
+        self.pulse.wait(false);
+        let release = release?;
         let release = release.ok_or_else(|| desk::no_answer(step.name, limit))?;
         if let Some(start) = release.start {
             self.await_start(start);
@@ -277,7 +283,11 @@ impl Bootstrap for TcpPlane {
     fn agree(&self, step: Step<'_>, mine: Result<(), Fault>) -> Result<(), Fault> {
         let said = match mine {
             Ok(()) => Vec::new(),
-            Err(fault) => super::encode(&fault)?,
+            Err(fault) => {
+                // whoever tells it again says that it was met here
+                let place = super::peer::place(&self.peers[self.member], self.member);
+                super::encode(&fault.at(place))?
+            }
         };
         match self.step(Verb::Agree, step, &said)?.first() {
             None => Ok(()),
@@ -304,11 +314,7 @@ impl Bootstrap for TcpPlane {
         // the hub cannot be reached: this process ends by itself
         let place = super::peer::place(&self.peers[self.member], self.member);
         let fault = fault.at(place);
-        self.desk.finish.end(Ending {
-            exit_code: fault.kind.exit_code(),
-            report: Some(fault.to_string()),
-            fault,
-        })
+        self.desk.finish.end(Ending::by(fault))
     }
 }
 
@@ -319,6 +325,10 @@ impl ProcessPlane for TcpPlane {
 
     fn on_end(&self, hook: EndHook) {
         self.desk.finish.on_end(hook);
+    }
+
+    fn call_witness(&self, witness: Witness) {
+        self.desk.stand.call(witness);
     }
 
     fn leave(&self) {

@@ -94,6 +94,13 @@ impl ThreadPlane {
     }
 
     fn call(&self, verb: Verb, step: Step<'_>, mine: Vec<u8>) -> Result<Yield, Fault> {
+        self.pulse().wait(true);
+        let given = self.meet(verb, step, mine);
+        self.pulse().wait(false);
+        given
+    }
+
+    fn meet(&self, verb: Verb, step: Step<'_>, mine: Vec<u8>) -> Result<Yield, Fault> {
         let shared = &*self.shared;
         let mut round = shared.lock();
         if let Some(fault) = round.broken.clone().or_else(|| shared.inner.ended()) {
