@@ -238,7 +238,8 @@ mod tests {
         let members = u32::try_from(answers.len()).unwrap();
         let peers: Vec<PeerInfo> = (0..members).map(testing::peer).collect();
         let seats = seats(&peers, answers, gone);
-        let fault = Fault::new(Kind::Timeout, "nothing moved for 4 s").at(peer::place(&peers[1], 1));
+        let fault =
+            Fault::new(Kind::Timeout, "nothing moved for 4 s").at(peer::place(&peers[1], 1));
         add_table(accuse(fault, &seats), &seats).to_string()
     }
 
@@ -279,7 +280,10 @@ mod tests {
         let answers = [reading(9, 8, 0), None, reading(9, 8, 2)];
         let text = told(&answers, &[false, true, false]);
         assert!(text.starts_with("rank 1 (node1): nothing moved"), "{text}");
-        assert!(text.contains("all ranks stopped at the same place"), "{text}");
+        assert!(
+            text.contains("all ranks stopped at the same place"),
+            "{text}"
+        );
         assert!(text.contains("\n  0, 2   node1"), "{text}");
     }
 
@@ -287,6 +291,9 @@ mod tests {
     fn several_that_are_behind_are_named_together() {
         let answers = [reading(9, 8, 0), reading(7, 7, 1), reading(7, 7, 2)];
         let text = told(&answers, &[false; 3]);
-        assert!(text.starts_with("ranks 1, 2 (node1) did not go on"), "{text}");
+        assert!(
+            text.starts_with("ranks 1, 2 (node1) did not go on"),
+            "{text}"
+        );
     }
 }

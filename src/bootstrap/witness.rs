@@ -42,9 +42,6 @@ impl Stand {
 
     /// Takes it, so that it is asked once.
     pub(super) fn take(&self) -> Option<Witness> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

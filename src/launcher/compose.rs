@@ -42,12 +42,7 @@ use std::time::Duration;
 /// # Errors
 /// `Usage` for flags that do not fit, `Launch` for a wrong launch, `Timeout` naming who did not come;
 /// with a report only where this process is the one to print it.
-pub fn join(
-    wish: &Wish,
-    env: &Env,
-    here: &Here,
-    clock: &Arc<dyn Clock>,
-) -> Result<Joined, Ending> {
+pub fn join(wish: &Wish, env: &Env, here: &Here, clock: &Arc<dyn Clock>) -> Result<Joined, Ending> {
     let setting = Setting { wish, env };
     let mut taken = choose(&setting)?;
     if let (Some(text), true) = (&wish.rendezvous, taken.seat.processes > 1) {
@@ -69,7 +64,7 @@ pub fn join(
         seat: taken.seat,
         plane,
         notes: taken.notes,
-        meeting,
+        meeting: meeting.into(),
     })
 }
 

@@ -383,10 +383,9 @@ impl Hub {
                 line.who = Who::Member(member);
                 self.by_member[member] = Some(index);
             }
-            Err(fault) => line.outgoing.send(packet(
-                self.job,
-                &sentence(&Ending::by(fault)),
-            )),
+            Err(fault) => line
+                .outgoing
+                .send(packet(self.job, &sentence(&Ending::by(fault)))),
         }
     }
 

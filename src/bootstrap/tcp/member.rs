@@ -281,6 +281,7 @@ impl Service {
             .find(|&one| self.peers[one].identity == self.peers[self.member].identity);
         let tells = first_of_host.is_none_or(|first| first == self.member);
         let ending = Ending::by(fault);
-        self.desk.put_ending(if tells { ending } else { ending.untold() });
+        self.desk
+            .put_ending(if tells { ending } else { ending.untold() });
     }
 }
