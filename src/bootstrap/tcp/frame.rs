@@ -104,6 +104,19 @@ impl Inbox {
 
 /// Where the first frame's bytes lie.
 fn locate(bytes: &[u8], job: u64, limit: usize) -> Result<Option<(u8, Range<usize>)>, Refusal> {
+    let Some((kind, len)) = header(bytes, job, limit)? else {
+        return Ok(None);
+    };
+    let whole = HEADER..HEADER + len;
+    Ok((bytes.len() >= whole.end).then_some((kind, whole)))
+}
+
+/// The kind and the length of the frame that `bytes` begin with; `None`: its header is not all there.
+pub(super) fn header(
+    bytes: &[u8],
+    job: u64,
+    limit: usize,
+) -> Result<Option<(u8, usize)>, Refusal> {
     let known = bytes.len().min(MAGIC.len());
     if bytes[..known] != MAGIC[..known] {
         return Err(Refusal::Magic);
@@ -120,10 +133,7 @@ fn locate(bytes: &[u8], job: u64, limit: usize) -> Result<Option<(u8, Range<usiz
     }
     let len = u32::from_le_bytes([header[16], header[17], header[18], header[19]]);
     match usize::try_from(len) {
-        Ok(len) if len <= limit => {
-            let whole = HEADER..HEADER + len;
-            Ok((bytes.len() >= whole.end).then_some((header[6], whole)))
-        }
+        Ok(len) if len <= limit => Ok(Some((header[6], len))),
         _ => Err(Refusal::Length(len)),
     }
 }

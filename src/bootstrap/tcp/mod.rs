@@ -16,6 +16,7 @@ mod mailbox;
 mod member;
 mod message;
 mod round;
+pub mod swarm;
 #[cfg(test)]
 mod tests;
 
