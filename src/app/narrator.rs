@@ -6,7 +6,10 @@ use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
 use crate::base::Fault;
+use crate::base::World;
 use crate::base::moment;
+use crate::base::pattern::Exactness;
+use crate::base::pattern::exactness;
 use crate::digest;
 use crate::digest::Average;
 use crate::digest::Figures;
@@ -77,6 +80,9 @@ impl<'a> Narrator<'a> {
             ));
         }
         super::say(&self.opening(spec));
+        self.facts
+            .notes
+            .extend(inexact(spec, self.facts.fleet.world()));
         for note in &self.facts.notes {
             super::say(&format!("note: {note}"));
         }
@@ -159,6 +165,23 @@ impl<'a> Narrator<'a> {
     }
 }
 
+/// The kinds whose results are compared to the nearest value and not to the bit, because the route by which a
+/// library rounds them is not known.
+fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
+    if !spec.collective.uses().redop || spec.checks == 0 {
+        return None;
+    }
+    let kinds: Vec<String> = spec
+        .dtypes
+        .iter()
+        .flat_map(|&dtype| spec.redops.iter().map(move |&redop| (dtype, redop)))
+        .filter(|&(dtype, redop)| exactness(dtype, redop, world) == Exactness::OneUlp)
+        .map(|(dtype, redop)| format!("{dtype} {redop}"))
+        .collect();
+    let text = "checked to one unit in the last place and not to the bit";
+    (!kinds.is_empty()).then(|| format!("{text}, over {world} ranks: {}", kinds.join(", ")))
+}
+
 /// The row of what the engine gave; the same on every thread.
 pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
     let at = moment::rfc3339(now());
@@ -184,4 +207,35 @@ fn now() -> Duration {
         .wall()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Bytes;
+    use crate::base::DataType;
+    use crate::base::RedOp;
+    use crate::base::sweep::Step;
+    use crate::base::sweep::Sweep;
+    use crate::collective;
+    use crate::record::Blocking;
+
+    #[test]
+    fn averages_that_cannot_be_predicted_to_the_bit_are_named() {
+        let spec = PlanSpec {
+            collective: collective::by_name("allreduce").unwrap(),
+            dtypes: vec![DataType::Float, DataType::Int32],
+            redops: vec![RedOp::Sum, RedOp::Avg],
+            sweep: Sweep::new(Bytes(8), Bytes(8), Step::Factor(2)).unwrap(),
+            iterations: 1,
+            ops_per_batch: 1,
+            warmup: 0,
+            checks: 1,
+            blocking: Blocking::None,
+            cycles: 1,
+        };
+        assert_eq!(inexact(&spec, World(8)), None);
+        let note = inexact(&spec, World(41)).unwrap();
+        assert!(note.ends_with("over 41 ranks: float avg"), "{note}");
+    }
 }

@@ -23,6 +23,7 @@ use crate::engine::Rules;
 use crate::engine::Seats;
 use crate::plan;
 use crate::plan::PlanSpec;
+use crate::plan::Work;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,6 +83,7 @@ pub(super) fn work(
     agree_on_plan(common, &spec, plane)?;
     let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
     let allocated = common.clock.now();
+    prove_checker(common, &spec, seat, plane, &mut engine)?;
     if let Some(narrator) = narrator.as_deref_mut() {
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
@@ -222,6 +224,21 @@ fn engine<'s>(
     let (engine, outcome) = split(made.map_err(|fault| fault.at(place(seat))));
     plane.agree(step("the buffers", common.init_limit), outcome)?;
     engine.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not allocate its buffers"))
+}
+
+/// Shows the checker planted damage, with the plan's first datatype, before anything is measured.
+fn prove_checker(
+    common: &Common<'_>,
+    spec: &PlanSpec,
+    seat: &ThreadSeat,
+    plane: &dyn Bootstrap,
+    engine: &mut Engine<'_>,
+) -> Result<(), Fault> {
+    let jobs = plan::jobs(spec, common.fleet.world(), 0)?;
+    let first = jobs.iter().find(|job| job.work == Work::Measure);
+    let proved = first.map_or(Ok(()), |job| engine.prove_checker(job));
+    let proved = proved.map_err(|fault| fault.at(place(seat)));
+    plane.agree(step("the checker's test", common.init_limit), proved)
 }
 
 /// All cycles of the sweep; without end where the spec says so.

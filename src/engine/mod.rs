@@ -6,6 +6,9 @@
 pub mod batch;
 pub mod clock;
 mod lane;
+mod self_test;
+#[cfg(test)]
+mod tests;
 mod verify;
 pub mod watch;
 
