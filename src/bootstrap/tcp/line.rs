@@ -72,7 +72,7 @@ impl Line {
             self.outgoing.finish();
         }
         loop {
-            match self.incoming.read() {
+            match self.incoming.read(true) {
                 Reading::Closed => return true,
                 Reading::Dry => return false,
                 // what is said now is not listened to any more
@@ -85,6 +85,29 @@ impl Line {
                 },
             }
         }
+    }
+}
+
+/// Drops the stranger that has been here longest if there are `most` or more.
+pub(super) fn drop_oldest_stranger(lines: &mut [Option<Line>], most: usize) {
+    let strangers = || {
+        lines.iter().enumerate().filter_map(|(index, line)| {
+            let until = line.as_ref()?.until()?;
+            Some((until, index))
+        })
+    };
+    if strangers().count() >= most
+        && let Some((_, oldest)) = strangers().min()
+    {
+        lines[oldest] = None;
+    }
+}
+
+/// Drops the strangers whose time is up at `now`.
+pub(super) fn drop_strangers(lines: &mut [Option<Line>], now: Duration) {
+    for line in lines {
+        let late = |line: &mut Line| line.until().is_some_and(|until| now >= until);
+        drop(line.take_if(late));
     }
 }
 

@@ -96,7 +96,7 @@ pub fn host(
     listeners: Vec<TcpListener>,
     place: String,
 ) -> Result<TcpPlane, Fault> {
-    listen::raise_descriptor_limit();
+    listen::check_descriptors(joining.members, listen::raise_descriptor_limit())?;
     let (desk, pulse) = (
         Arc::new(Desk::new(Arc::clone(&joining.clock))),
         Arc::default(),
@@ -104,6 +104,7 @@ pub fn host(
     let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
     let times = (joining.limit, joining.clock.now());
     let ready = |listener: TcpListener| {
+        listen::deepen(&listener)?;
         listener.set_nonblocking(true)?;
         Ok(mio::net::TcpListener::from_std(listener))
     };

@@ -81,7 +81,9 @@ impl Swarm {
         super::listen::raise_descriptor_limit();
         for (member, me) in (1..).zip(recipe.peers) {
             let hello = hello(member, recipe.members, me)?;
-            swarm.add(hub, hello).map_err(|error| failed("connect", &error))?;
+            swarm
+                .add(hub, hello)
+                .map_err(|error| failed("connect", &error))?;
         }
         swarm.until("all are welcomed", |member| member.joined)?;
         Ok(swarm)
@@ -89,8 +91,13 @@ impl Swarm {
 
     fn add(&mut self, hub: SocketAddr, hello: Hello) -> io::Result<()> {
         let mut stream = TcpStream::connect(hub)?;
-        let (token, interest) = (Token(self.members.len()), Interest::READABLE | Interest::WRITABLE);
-        self.poll.registry().register(&mut stream, token, interest)?;
+        let (token, interest) = (
+            Token(self.members.len()),
+            Interest::READABLE | Interest::WRITABLE,
+        );
+        self.poll
+            .registry()
+            .register(&mut stream, token, interest)?;
         super::listen::tune(&stream)?;
         let stream = Arc::new(stream);
         self.members.push(Member {
@@ -223,12 +230,7 @@ impl Member {
         Ok(())
     }
 
-    fn answer(
-        &self,
-        message: Message,
-        job: u64,
-        secret: &Secret,
-    ) -> Result<Option<Packet>, Fault> {
+    fn answer(&self, message: Message, job: u64, secret: &Secret) -> Result<Option<Packet>, Fault> {
         match message {
             Message::Challenge { nonce, proof } => {
                 let said = Message::Hello(self.hello.clone()).encode().1;
@@ -260,7 +262,8 @@ impl Skim {
     /// Takes bytes off `bytes` up to the end of a frame; `None` if they end before it does.
     fn next(&mut self, bytes: &mut &[u8], job: u64) -> Result<Option<(u8, Vec<u8>)>, Refusal> {
         if self.frame.is_none() {
-            self.head.extend_from_slice(cut(bytes, HEADER - self.head.len()));
+            self.head
+                .extend_from_slice(cut(bytes, HEADER - self.head.len()));
             self.frame = frame::header(&self.head, job, HUB_LIMIT)?;
             self.is_long = self.frame.is_some_and(|(_, len)| len > STRANGER_LIMIT);
         }
@@ -290,9 +293,15 @@ fn cut<'a>(bytes: &mut &'a [u8], most: usize) -> &'a [u8] {
 }
 
 fn failed(call: &str, error: &io::Error) -> Fault {
-    Fault::new(Kind::Call, format!("a simulated member's {call} failed: {error}"))
+    Fault::new(
+        Kind::Call,
+        format!("a simulated member's {call} failed: {error}"),
+    )
 }
 
 fn refused(refusal: Refusal) -> Fault {
-    Fault::new(Kind::Disagree, format!("a simulated member cannot read the hub: {refusal}"))
+    Fault::new(
+        Kind::Disagree,
+        format!("a simulated member cannot read the hub: {refusal}"),
+    )
 }
