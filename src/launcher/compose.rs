@@ -18,6 +18,7 @@ use crate::base::Env;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
+use crate::bootstrap::Ending;
 use crate::bootstrap::PeerInfo;
 use crate::bootstrap::ProcessPlane;
 use crate::bootstrap::solo::Solo;
@@ -39,8 +40,9 @@ use std::time::Duration;
 /// Finds who started this process and joins the others.
 ///
 /// # Errors
-/// `Usage` for flags that do not fit, `Launch` for a wrong launch, `Timeout` naming who did not come.
-pub fn join(wish: &Wish, env: &Env, here: &Here, clock: &Arc<dyn Clock>) -> Result<Joined, Fault> {
+/// `Usage` for flags that do not fit, `Launch` for a wrong launch, `Timeout` naming who did not come;
+/// with a report only where this process is the one to print it.
+pub fn join(wish: &Wish, env: &Env, here: &Here, clock: &Arc<dyn Clock>) -> Result<Joined, Ending> {
     let setting = Setting { wish, env };
     let mut taken = choose(&setting)?;
     if let (Some(text), true) = (&wish.rendezvous, taken.seat.processes > 1) {
@@ -154,7 +156,7 @@ impl Table<'_> {
         way: Way,
         secret: Option<Secret>,
         inherited: Option<TcpListener>,
-    ) -> Result<Met, Fault> {
+    ) -> Result<Met, Ending> {
         let secret_or_none = || secret.clone().unwrap_or_else(Secret::none);
         Ok(match way {
             Way::Alone => (self.solo(), Box::new(NoMeeting)),
@@ -181,7 +183,7 @@ impl Table<'_> {
         place: &Place,
         secret: Secret,
         inherited: Option<TcpListener>,
-    ) -> Result<Arc<dyn ProcessPlane>, Fault> {
+    ) -> Result<Arc<dyn ProcessPlane>, Ending> {
         let resolved = listen::resolve(&place.host)?;
         if self.seat.process == 0 {
             let listeners = match inherited {
@@ -219,7 +221,7 @@ impl Table<'_> {
         meeting: &dyn Meeting,
         one_host: bool,
         secret: Option<Secret>,
-    ) -> Result<Arc<dyn ProcessPlane>, Fault> {
+    ) -> Result<Arc<dyn ProcessPlane>, Ending> {
         if self.seat.process == 0 {
             let listeners = listen::bind(&self.offered(one_host), &[0])?;
             let bound = listeners.iter().filter_map(|one| one.local_addr().ok());
@@ -257,7 +259,7 @@ impl Table<'_> {
         &self,
         listeners: Vec<TcpListener>,
         secret: Secret,
-    ) -> Result<Arc<dyn ProcessPlane>, Fault> {
+    ) -> Result<Arc<dyn ProcessPlane>, Ending> {
         let bound = listeners.first().and_then(|one| one.local_addr().ok());
         let place = bound.map_or_else(String::new, |address| address.to_string());
         Ok(Arc::new(tcp::host(
@@ -271,7 +273,7 @@ impl Table<'_> {
         &self,
         candidates: &[SocketAddr],
         secret: Secret,
-    ) -> Result<Arc<dyn ProcessPlane>, Fault> {
+    ) -> Result<Arc<dyn ProcessPlane>, Ending> {
         Ok(Arc::new(tcp::connect(&self.joining(secret), candidates)?))
     }
 

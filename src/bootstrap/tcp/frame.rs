@@ -9,7 +9,7 @@ use std::ops::Range;
 const MAGIC: [u8; 4] = *b"ncb\x01";
 
 /// Rises with every change of a message's form.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// Bytes before a frame's own.
 pub(super) const HEADER: usize = 20;

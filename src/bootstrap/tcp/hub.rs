@@ -2,7 +2,7 @@
 //!
 //! Moves bytes and keeps deadlines; what to do is [`Core`]'s decision.
 
-use super::auth::{NONCE, PROOF, Secret, Side, random};
+use super::auth::{PROOF, Secret, Side};
 use super::core::{Core, Out, sentence};
 use super::desk::Desk;
 use super::frame::MEMBER_LIMIT;
@@ -11,6 +11,7 @@ use super::link::{self, Packet, Reading, packet};
 use super::mailbox::{Letter, Mailbox};
 use super::message::{Hello, Message};
 use crate::base::{Clock, Fault, Kind};
+use crate::bootstrap::witness::ANSWER_LIMIT;
 use crate::bootstrap::{Ending, Pulse};
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream};
@@ -131,6 +132,7 @@ impl Hub {
         for letter in self.mailbox.take() {
             match letter {
                 Letter::Say(message) => self.said(0, message),
+                Letter::Witnessed(said) => self.core.witnessed(said),
                 Letter::Drop => return Ok(false),
             }
         }
@@ -162,6 +164,10 @@ impl Hub {
             for out in outs {
                 match out {
                     Out::All(message) => self.tell_all(message),
+                    Out::First(release) => {
+                        self.tell_others(&Message::Release(release.thin()));
+                        self.desk.put_release(release);
+                    }
                     Out::End(ending) => return Some(Stop::Ended(Box::new(ending))),
                     Out::Done => return Some(Stop::Left),
                 }
@@ -176,11 +182,15 @@ impl Hub {
         }
     }
 
-    fn tell_all(&mut self, message: Message) {
-        let packet = packet(self.job, &message);
+    fn tell_others(&self, message: &Message) {
+        let packet = packet(self.job, message);
         for member in 1..self.by_member.len() {
             self.post(member, Arc::clone(&packet));
         }
+    }
+
+    fn tell_all(&mut self, message: Message) {
+        self.tell_others(&message);
         match message {
             Message::Welcome(roster) => {
                 // no more are awaited: what still knocks is refused by the system
@@ -189,8 +199,25 @@ impl Hub {
                 self.desk.put_peers(roster.peers().unwrap_or_default());
             }
             Message::Release(release) => self.desk.put_release(release),
-            Message::Query => self.core.answered(0, self.pulse.read()),
+            Message::Query => {
+                self.core.answered(0, self.pulse.read_each());
+                self.ask_witness();
+            }
             _ => {}
+        }
+    }
+
+    /// Asks the witness, if there is one, on a thread of its own.
+    fn ask_witness(&mut self) {
+        let Some(witness) = self.desk.stand.take() else {
+            return;
+        };
+        let mailbox = Arc::clone(&self.mailbox);
+        let ask = move || mailbox.put(Letter::Witnessed(witness.ask()));
+        let thread = std::thread::Builder::new().name("witness".to_owned());
+        // without a thread the report lacks what it would have said
+        if thread.spawn(ask).is_ok() {
+            self.core.await_witness(self.clock.now() + ANSWER_LIMIT);
         }
     }
 
@@ -316,21 +343,12 @@ impl Hub {
     }
 
     fn challenge(&mut self, index: usize, hello: Hello, until: Duration) {
-        let said = Message::Hello(hello.clone()).encode().1;
-        let Ok(nonce) = random::<NONCE>() else {
+        if let Some(line) = self.lines[index].as_mut()
+            && line
+                .challenge(hello, until, &self.secret, self.job)
+                .is_err()
+        {
             self.lines[index] = None;
-            return;
-        };
-        let proof = self.secret.prove(Side::Hub, &hello.nonce, &nonce, &said);
-        let packet = packet(self.job, &Message::Challenge { nonce, proof });
-        if let Some(line) = self.lines[index].as_mut() {
-            line.outgoing.send(packet);
-            line.who = Who::Challenged {
-                until,
-                hello: Box::new(hello),
-                said,
-                nonce,
-            };
         }
     }
 
@@ -359,14 +377,9 @@ impl Hub {
                 line.who = Who::Member(member);
                 self.by_member[member] = Some(index);
             }
-            Err(fault) => line.outgoing.send(packet(
-                self.job,
-                &sentence(&Ending {
-                    exit_code: fault.kind.exit_code(),
-                    report: None,
-                    fault,
-                }),
-            )),
+            Err(fault) => line
+                .outgoing
+                .send(packet(self.job, &sentence(&Ending::by(fault)))),
         }
     }
 
@@ -376,7 +389,8 @@ impl Hub {
         if let Stop::Ended(ending) = &why {
             let packet = packet(self.job, &sentence(ending));
             for line in self.lines.iter().flatten() {
-                if matches!(line.who, Who::Member(_)) {
+                // those who are about to join must not look for this run any longer either
+                if !matches!(line.who, Who::Stranger { .. }) {
                     line.outgoing.send(Arc::clone(&packet));
                 }
             }

@@ -1,10 +1,10 @@
 //! One of the hub's connections: bytes both ways, and how far it has been trusted.
 
-use super::auth::NONCE;
+use super::auth::{NONCE, Secret, Side, random};
 use super::frame::{Inbox, STRANGER_LIMIT};
-use super::link::{Incoming, Outgoing, Reading};
-use super::message::Hello;
-use crate::base::Clock;
+use super::link::{Incoming, Outgoing, Reading, packet};
+use super::message::{Hello, Message};
+use crate::base::{Clock, Fault};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 use std::io;
@@ -55,6 +55,31 @@ impl Line {
             outgoing: Outgoing::new(stream),
             who: Who::Stranger { until },
         })
+    }
+
+    /// Shows one who says who it is that the hub knows the secret, and asks for the same.
+    ///
+    /// # Errors
+    /// `Missing` if the system has no random numbers.
+    pub(super) fn challenge(
+        &mut self,
+        hello: Hello,
+        until: Duration,
+        secret: &Secret,
+        job: u64,
+    ) -> Result<(), Fault> {
+        let said = Message::Hello(hello.clone()).encode().1;
+        let nonce = random::<NONCE>()?;
+        let proof = secret.prove(Side::Hub, &hello.nonce, &nonce, &said);
+        self.outgoing
+            .send(packet(job, &Message::Challenge { nonce, proof }));
+        self.who = Who::Challenged {
+            until,
+            hello: Box::new(hello),
+            said,
+            nonce,
+        };
+        Ok(())
     }
 
     /// Until when a stranger is listened to; `None` for members.

@@ -76,7 +76,7 @@ impl Round {
                 .filter(|_| self.verb == Verb::StartLine)
                 .map(|now| now + ahead),
             parts: match self.verb {
-                Verb::Gather => given.collect(),
+                Verb::Gather | Verb::Collect => given.collect(),
                 Verb::Barrier | Verb::StartLine => Vec::new(),
                 Verb::Broadcast => given.next().into_iter().collect(),
                 Verb::Agree => given.find(|part| !part.is_empty()).into_iter().collect(),

@@ -9,6 +9,7 @@ use super::link::{Outgoing, Packet, packet};
 use super::member::hello;
 use super::message::{Call, Hello, Message, Verb};
 use crate::base::{Clock, Fault, Kind};
+use crate::bootstrap::pulse::Reading;
 use crate::bootstrap::{PeerInfo, Step};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -241,7 +242,10 @@ impl Member {
                 let proof = secret.prove(Side::Member, nonces.0, nonces.1, &said);
                 Ok(Some(packet(job, &Message::Proof(proof))))
             }
-            Message::Query => Ok(Some(packet(job, &Message::Status(Default::default())))),
+            Message::Query => Ok(Some(packet(
+                job,
+                &Message::Status(vec![Reading::default()]),
+            ))),
             Message::Ended(sentence) => Err(sentence.fault),
             _ => Err(refused(Refusal::Content)),
         }
