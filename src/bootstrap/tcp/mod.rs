@@ -4,6 +4,7 @@
 //! samples, faults. It is a star; nothing here is inside a timed window.
 
 mod auth;
+mod choice;
 mod core;
 mod desk;
 mod frame;
@@ -16,12 +17,13 @@ mod mailbox;
 mod member;
 mod message;
 mod round;
+pub mod swarm;
 #[cfg(test)]
 mod tests;
 
 pub use auth::Secret;
 
-use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness};
+use super::{Bootstrap, Choose, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness};
 use crate::base::{Clock, Fault, Kind};
 use desk::Desk;
 use link::{Outgoing, packet};
@@ -95,7 +97,7 @@ pub fn host(
     listeners: Vec<TcpListener>,
     place: String,
 ) -> Result<TcpPlane, Ending> {
-    listen::raise_descriptor_limit();
+    listen::check_descriptors(joining.members, listen::raise_descriptor_limit())?;
     let (desk, pulse) = (
         Arc::new(Desk::new(Arc::clone(&joining.clock))),
         Arc::default(),
@@ -103,6 +105,7 @@ pub fn host(
     let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
     let times = (joining.limit, joining.clock.now());
     let ready = |listener: TcpListener| {
+        listen::deepen(&listener)?;
         listener.set_nonblocking(true)?;
         Ok(mio::net::TcpListener::from_std(listener))
     };
@@ -211,6 +214,20 @@ impl TcpPlane {
         }
     }
 
+    /// Holds against the world how many members' bytes have come.
+    fn complete(&self, step: Step<'_>, all: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+        if all.len() == self.peers.len() {
+            return Ok(all);
+        }
+        let text = format!(
+            "{} members' bytes came to `{}`, not {}",
+            all.len(),
+            step.name,
+            self.peers.len()
+        );
+        Err(Fault::new(Kind::Disagree, text))
+    }
+
     /// Comes to a step and waits until all have.
     fn step(&self, verb: Verb, step: Step<'_>, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
         if bytes.len() > MOST_BYTES {
@@ -254,16 +271,7 @@ impl Bootstrap for TcpPlane {
 
     fn all_gather(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
         let all = self.step(Verb::Gather, step, mine)?;
-        if all.len() == self.members() {
-            return Ok(all);
-        }
-        let text = format!(
-            "{} members' bytes came to `{}`, not {}",
-            all.len(),
-            step.name,
-            self.members()
-        );
-        Err(Fault::new(Kind::Disagree, text))
+        self.complete(step, all)
     }
 
     fn barrier(&self, step: Step<'_>) -> Result<(), Fault> {
@@ -274,10 +282,13 @@ impl Bootstrap for TcpPlane {
         self.step(Verb::StartLine, step, &[]).map(drop)
     }
 
-    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mine = if self.member == 0 { mine } else { &[] };
-        let given = self.step(Verb::Broadcast, step, mine)?;
-        Ok(given.into_iter().next().unwrap_or_default())
+    fn decide(&self, step: Step<'_>, mine: &[u8], choose: Choose<'_>) -> Result<Vec<u8>, Fault> {
+        let all = self.step(Verb::Collect, step, mine)?;
+        let chosen = match self.member {
+            0 => choice::write(self.complete(step, all).and_then(|all| choose(&all)))?,
+            _ => Vec::new(),
+        };
+        choice::read(&self.step(Verb::Broadcast, step, &chosen)?)
     }
 
     fn agree(&self, step: Step<'_>, mine: Result<(), Fault>) -> Result<(), Fault> {

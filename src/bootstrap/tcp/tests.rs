@@ -75,7 +75,8 @@ fn every_member_gets_every_members_bytes_in_worlds_of_odd_sizes() {
                 }
                 assert_eq!(all.len(), plane.members());
                 plane.start_line(STEP).unwrap();
-                let said = plane.broadcast(STEP, &[low(plane.member()), round]);
+                let any: &dyn Bootstrap = plane;
+                let said = any.broadcast(STEP, &[low(plane.member()), round]);
                 assert_eq!(said.unwrap(), [0, round]);
             }
             plane.leave();
