@@ -9,6 +9,7 @@ use super::narrator::Facts;
 use super::narrator::Narrator;
 use super::say;
 use super::signals;
+use super::spawn;
 use super::worker;
 use super::worker::Common;
 use super::worker::Tally;
@@ -55,31 +56,11 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let spawned = args.launch.spawn.is_some();
     let done = if spawned {
-        spawn(args, &clock)
+        spawn::run(&args.launch, &args.argv, &clock)
     } else {
         take_part(args, env, &clock)
     };
-    done.unwrap_or_else(|ending| {
-        if let Some(report) = &ending.report {
-            say(&format!("error: {report}"));
-        }
-        ending.exit_code
-    })
-}
-
-/// `--spawn`: other processes measure; signals are passed on to them.
-fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
-    let (pass_on, signals) = std::sync::mpsc::channel();
-    let pass_on = move |signal| {
-        // nobody listens any more once all children have ended
-        let _ = pass_on.send(signal);
-    };
-    let _watch = signals::Watch::start(Arc::clone(clock), Box::new(pass_on))?;
-    let spawned = launcher::spawn(&args.launch, &args.argv[1..], clock, &signals)?;
-    for note in spawned.notes {
-        say(&format!("note: {note}"));
-    }
-    Ok(spawned.exit_code)
+    done.unwrap_or_else(|ending| spawn::leave_with(&ending))
 }
 
 /// Meets the others and measures with them.
@@ -197,6 +178,7 @@ impl Process<'_> {
             found,
         );
         card.first_device = first_device(self.env)?;
+        card.visible = self.env.get("CUDA_VISIBLE_DEVICES").map(str::to_owned);
         let mine = bootstrap::encode(&card)?;
         let all = self
             .plane()
@@ -382,9 +364,12 @@ fn gpus(fleet: &Fleet, seat: &ThreadSeat) -> Vec<u32> {
 
 /// The index of the first device, as nccl-tests takes it.
 ///
+/// # Errors
+/// `Usage` where it is no number.
+///
 /// # Source
 /// nccl-tests 2.19.6, `src/common.cu`, `NCCL_TESTS_DEVICE`.
-fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
+pub(super) fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
     let Some(text) = env.get("NCCL_TESTS_DEVICE") else {
         return Ok(None);
     };

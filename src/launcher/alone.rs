@@ -17,7 +17,7 @@ pub(super) struct Alone;
 
 impl Launcher for Alone {
     fn name(&self) -> &'static str {
-        "alone"
+        super::ALONE
     }
 
     fn summary(&self) -> &'static str {

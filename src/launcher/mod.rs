@@ -39,6 +39,9 @@ pub const ALL: &[&dyn Launcher] = &[
     &alone::Alone,
 ];
 
+/// The launcher that nothing announces.
+const ALONE: &str = "alone";
+
 /// What the command line says about the launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
@@ -169,6 +172,14 @@ pub struct Joined {
     pub notes: Vec<String>,
     /// What the launcher goes on offering; keep it as long as the run.
     pub meeting: Arc<dyn Meeting>,
+}
+
+/// Names of all launchers that flags or variables announce, in the order in which they are looked
+/// for; the one that is always there is left out.
+pub fn announced(wish: &Wish, env: &Env) -> Vec<&'static str> {
+    let others = ALL.iter().filter(|launcher| launcher.name() != ALONE);
+    let announced = others.filter(|launcher| launcher.is_announced(wish, env));
+    announced.map(|launcher| launcher.name()).collect()
 }
 
 /// The launcher of a name.
