@@ -341,8 +341,8 @@ impl Table<'_> {
 }
 
 /// A process that cannot meet the others has the launcher end them, or they would wait for it.
-fn or_abort<T>(met: Result<T, Fault>, meeting: &dyn Meeting) -> Result<T, Fault> {
-    met.inspect_err(|fault| meeting.abort(fault.kind.exit_code(), &fault.message))
+fn or_abort<T>(met: Result<T, Ending>, meeting: &dyn Meeting) -> Result<T, Ending> {
+    met.inspect_err(|ending| meeting.abort(ending.exit_code, &ending.fault.message))
 }
 
 /// Bytes as text, for carriers and variables.
