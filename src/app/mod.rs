@@ -1,6 +1,7 @@
 //! Composition: one readable function for each subcommand, and the exit codes.
 
 mod allow_list;
+mod book;
 mod dry_run;
 mod ending;
 mod fleet;
@@ -8,6 +9,8 @@ mod gpus;
 mod measure;
 mod narrator;
 mod output;
+mod signals;
+mod spawn;
 mod whereabouts;
 mod worker;
 

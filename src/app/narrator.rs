@@ -1,25 +1,27 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
+use super::book::Book;
 use super::fleet::Fleet;
-use super::output::Output;
 use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
 use crate::base::Fault;
+use crate::base::World;
 use crate::base::moment;
+use crate::base::pattern::Exactness;
+use crate::base::pattern::exactness;
 use crate::digest;
 use crate::digest::Average;
-use crate::digest::Figures;
 use crate::engine::Measured;
 use crate::engine::SystemClock;
 use crate::launcher::ProcessSeat;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
-use crate::record::Footer;
 use crate::record::Header;
 use crate::record::Row;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::UNIX_EPOCH;
 
@@ -40,9 +42,8 @@ pub(super) struct Facts<'a> {
 /// The teller: its facts, where it writes, and what it has counted.
 pub(super) struct Narrator<'a> {
     facts: Facts<'a>,
-    output: Output,
+    book: Arc<Book>,
     started: Duration,
-    figures: Figures,
     init_ms: BTreeMap<String, f64>,
 }
 
@@ -54,11 +55,15 @@ impl<'a> Narrator<'a> {
     pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
         Ok(Self {
             facts,
-            output: Output::open(file)?,
+            book: Arc::new(Book::open(file)?),
             started: now(),
-            figures: Figures::default(),
             init_ms: BTreeMap::new(),
         })
+    }
+
+    /// What it writes in, for whoever must close it.
+    pub(super) fn book(&self) -> Arc<Book> {
+        Arc::clone(&self.book)
     }
 
     /// Keeps how long a step of initialisation took.
@@ -77,28 +82,23 @@ impl<'a> Narrator<'a> {
             ));
         }
         super::say(&self.opening(spec));
+        self.facts
+            .notes
+            .extend(inexact(spec, self.facts.fleet.world()));
         for note in &self.facts.notes {
             super::say(&format!("note: {note}"));
         }
         let header = self.header(spec, clamped.map(|limit| limit.0));
-        self.output.begin(&header)
+        self.book.begin(&header)
     }
 
-    pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
-        self.figures.add(row);
-        self.output.row(row)
+    pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
+        self.book.row(row)
     }
 
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&mut self, tally: &Tally) -> Result<(), Fault> {
-        let footer = footer(&self.figures, tally.exit_code(), None);
-        self.output.end(&footer)
-    }
-
-    /// Writes the footer of a run that a fault ended.
-    pub(super) fn cut_short(&mut self, fault: &Fault, exit_code: u8) {
-        self.output
-            .cut_short(&footer(&self.figures, exit_code, Some(fault.to_string())));
+    pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
+        self.book.end(tally.exit_code())
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -159,6 +159,23 @@ impl<'a> Narrator<'a> {
     }
 }
 
+/// The kinds whose results are compared to the nearest value and not to the bit, because the route by which a
+/// library rounds them is not known.
+fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
+    if !spec.collective.uses().redop || spec.checks == 0 {
+        return None;
+    }
+    let kinds: Vec<String> = spec
+        .dtypes
+        .iter()
+        .flat_map(|&dtype| spec.redops.iter().map(move |&redop| (dtype, redop)))
+        .filter(|&(dtype, redop)| exactness(dtype, redop, world) == Exactness::OneUlp)
+        .map(|(dtype, redop)| format!("{dtype} {redop}"))
+        .collect();
+    let text = "checked to one unit in the last place and not to the bit";
+    (!kinds.is_empty()).then(|| format!("{text}, over {world} ranks: {}", kinds.join(", ")))
+}
+
 /// The row of what the engine gave; the same on every thread.
 pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
     let at = moment::rfc3339(now());
@@ -168,20 +185,40 @@ pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
     }
 }
 
-fn footer(figures: &Figures, exit_code: u8, fault: Option<String>) -> Footer {
-    Footer {
-        ended: moment::rfc3339(now()),
-        rows: figures.rows,
-        wrong_measurements: figures.wrong_measurements,
-        average_busbw_gbps: figures.average_busbw_gbps(),
-        exit_code,
-        fault,
-    }
-}
-
-fn now() -> Duration {
+pub(super) fn now() -> Duration {
     SystemClock
         .wall()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Bytes;
+    use crate::base::DataType;
+    use crate::base::RedOp;
+    use crate::base::sweep::Step;
+    use crate::base::sweep::Sweep;
+    use crate::collective;
+    use crate::record::Blocking;
+
+    #[test]
+    fn averages_that_cannot_be_predicted_to_the_bit_are_named() {
+        let spec = PlanSpec {
+            collective: collective::by_name("allreduce").unwrap(),
+            dtypes: vec![DataType::Float, DataType::Int32],
+            redops: vec![RedOp::Sum, RedOp::Avg],
+            sweep: Sweep::new(Bytes(8), Bytes(8), Step::Factor(2)).unwrap(),
+            iterations: 1,
+            ops_per_batch: 1,
+            warmup: 0,
+            checks: 1,
+            blocking: Blocking::None,
+            cycles: 1,
+        };
+        assert_eq!(inexact(&spec, World(8)), None);
+        let note = inexact(&spec, World(41)).unwrap();
+        assert!(note.ends_with("over 41 ranks: float avg"), "{note}");
+    }
 }

@@ -65,6 +65,11 @@ pub(super) fn allocate(
 }
 
 impl Lane {
+    /// The receive buffer.
+    pub(super) fn output(&self) -> Buffer {
+        self.recv
+    }
+
     /// The spans that one operation of `case` sends and receives, `shift` bytes into the buffers.
     ///
     /// The in-place form lies in the receive buffer.

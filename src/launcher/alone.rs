@@ -33,6 +33,12 @@ impl Launcher for Alone {
         if wish.launcher.is_none() {
             refuse_one_of_many(env)?;
         }
+        if wish.rendezvous.is_some() {
+            return Err(Fault::usage(
+                "`--rendezvous` is given, but nothing says which process this is",
+            )
+            .hint("give `--rank` and `--world` too, or start the processes by a launcher"));
+        }
         Ok(Taken {
             seat: ProcessSeat {
                 process: 0,

@@ -12,14 +12,15 @@ mod sighting;
 mod tests;
 mod text;
 
-use super::measure;
-use super::say;
+use super::spawn;
 use super::tell;
 use crate::base::Clock;
 use crate::base::Env;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::bootstrap;
+use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Ending;
 use crate::bootstrap::Step;
 use crate::bootstrap::peer;
 use crate::cli::WhereArgs;
@@ -47,7 +48,8 @@ const RANKS: [&str; 6] = [
 pub(super) fn run(args: &WhereArgs, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     if args.launch.spawn.is_some() {
-        return measure::spawn(&args.launch, &args.argv, &clock);
+        return spawn::run(&args.launch, &args.argv, &clock)
+            .unwrap_or_else(|ending| spawn::leave_with(&ending));
     }
     let here = match probe::here(args.host_label.as_deref()) {
         Ok(here) => here,
@@ -55,7 +57,7 @@ pub(super) fn run(args: &WhereArgs, env: &Env) -> u8 {
     };
     match launcher::join(&args.launch, env, &here, &clock) {
         Ok(joined) => together(args, env, &here, &joined),
-        Err(fault) => alone(args, env, &here, &fault),
+        Err(ending) => alone(args, env, &here, &ending),
     }
 }
 
@@ -69,10 +71,7 @@ fn together(args: &WhereArgs, env: &Env, here: &Here, joined: &Joined) -> u8 {
         }
         Err(fault) => {
             let ending = plane.fail(fault);
-            if let Some(report) = &ending.report {
-                say(&format!("error: {report}"));
-            }
-            ending.exit_code
+            spawn::leave_with(&ending)
         }
     }
 }
@@ -94,13 +93,15 @@ fn conduct(args: &WhereArgs, env: &Env, here: &Here, joined: &Joined) -> Result<
         let report = Report::of_all(args, &sightings?, plane.place());
         code = print(args, &report)?;
     }
-    let said = plane.broadcast(step("the report's exit code"), &bootstrap::encode(&code)?)?;
+    let everybody: &dyn Bootstrap = &**plane;
+    let said = everybody.broadcast(step("the report's exit code"), &bootstrap::encode(&code)?)?;
     bootstrap::decode(&said)
 }
 
 /// Nobody was met: the fault, and a report on this process; of many that fail alike one is enough.
-fn alone(args: &WhereArgs, env: &Env, here: &Here, fault: &Fault) -> u8 {
-    let code = super::refuse(fault);
+fn alone(args: &WhereArgs, env: &Env, here: &Here, ending: &Ending) -> u8 {
+    let code = spawn::leave_with(ending);
+    let fault = &ending.fault;
     if fault.kind == Kind::Usage || index(args, env).is_some_and(|index| index != "0") {
         return code;
     }

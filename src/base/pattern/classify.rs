@@ -187,17 +187,17 @@ impl Suspect<'_> {
 
     /// The right element `by` elements further on in the same source.
     fn found_at(&self, by: i64) -> Option<u64> {
+        // together, because the element may lie before the stretch's first
+        let moved = |at: u64| (at + self.offset).checked_add_signed(by);
         let source = match self.stretch.source {
-            Source::Reduced { at } => Source::Reduced {
-                at: at.checked_add_signed(by)?,
-            },
+            Source::Reduced { at } => Source::Reduced { at: moved(at)? },
             Source::Copied { rank, at } => Source::Copied {
                 rank,
-                at: at.checked_add_signed(by)?,
+                at: moved(at)?,
             },
             Source::Unspecified => return None,
         };
-        expected_bits(self.recipe, &source, self.offset)
+        expected_bits(self.recipe, &source, 0)
     }
 
     fn wrong_rank(&self, right: Rank, at: u64) -> impl Iterator<Item = Class> {

@@ -259,6 +259,9 @@ fn each_kind_of_damage_to_a_reduction_is_named() {
         assert_eq!(class(&stale), Class::Stale { checks: 1 });
         let shifted = |i, _| plain_bits(&recipe.result(), i + 4);
         assert_eq!(class(&shifted), Class::Shifted { by: 4 });
+        // from before the first element that the stretch's own start would reach
+        let late = |i: u64, _| plain_bits(&recipe.result(), i.saturating_sub(1));
+        assert_eq!(class(&late), Class::Shifted { by: -1 });
         if world.0 < 3 {
             continue;
         }

@@ -4,6 +4,7 @@
 //! samples, faults. It is a star; nothing here is inside a timed window.
 
 mod auth;
+mod choice;
 mod core;
 mod desk;
 mod frame;
@@ -16,12 +17,13 @@ mod mailbox;
 mod member;
 mod message;
 mod round;
+pub mod swarm;
 #[cfg(test)]
 mod tests;
 
 pub use auth::Secret;
 
-use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step};
+use super::{Bootstrap, Choose, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness};
 use crate::base::{Clock, Fault, Kind};
 use desk::Desk;
 use link::{Outgoing, packet};
@@ -35,7 +37,7 @@ use std::time::Duration;
 const HUB_GRACE: Duration = Duration::from_secs(5);
 
 /// How long the end of a run may take: collecting faults, answers, and telling everybody.
-const END_LIMIT: Duration = Duration::from_secs(4);
+const END_LIMIT: Duration = Duration::from_secs(6);
 
 /// How long a goodbye may take: the first process's, and the others'.
 const LEAVE_LIMIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
@@ -95,8 +97,8 @@ pub fn host(
     joining: &Joining,
     listeners: Vec<TcpListener>,
     place: String,
-) -> Result<TcpPlane, Fault> {
-    listen::raise_descriptor_limit();
+) -> Result<TcpPlane, Ending> {
+    listen::check_descriptors(joining.members, listen::raise_descriptor_limit())?;
     let (desk, pulse) = (
         Arc::new(Desk::new(Arc::clone(&joining.clock))),
         Arc::default(),
@@ -104,6 +106,7 @@ pub fn host(
     let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
     let times = (joining.limit, joining.clock.now());
     let ready = |listener: TcpListener| {
+        listen::deepen(&listener)?;
         listener.set_nonblocking(true)?;
         Ok(mio::net::TcpListener::from_std(listener))
     };
@@ -131,7 +134,7 @@ pub fn host(
 ///
 /// # Errors
 /// As [`host`]; `Timeout` with each address's last words if the first was not found.
-pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Fault> {
+pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Ending> {
     let job = auth::job_id(&joining.job);
     let hello = member::hello(joining.member, joining.members, joining.me.clone())?;
     let found = member::find(
@@ -175,7 +178,7 @@ impl TcpPlane {
         place: String,
         (desk, pulse): (Arc<Desk>, Arc<Pulse>),
         uplink: Uplink,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, Ending> {
         let mut plane = Self {
             member: usize::try_from(joining.member).unwrap_or(usize::MAX),
             peers: Vec::new(),
@@ -188,10 +191,13 @@ impl TcpPlane {
         };
         let limit = joining.limit.saturating_add(HUB_GRACE);
         let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
-        match plane.desk.await_peers(limit)? {
+        let met = plane.desk.await_peers(limit);
+        match met.map_err(|fault| plane.desk.finish.get().unwrap_or_else(|| fault.into()))? {
             Some(peers) if peers.len() == members => plane.peers = peers,
-            Some(_) => return Err(Fault::new(Kind::Disagree, "rank 0 sent a broken roster")),
-            None => return Err(desk::no_answer("waiting for all to meet", limit)),
+            Some(_) => {
+                return Err(Fault::new(Kind::Disagree, "rank 0 sent a broken roster").into());
+            }
+            None => return Err(desk::no_answer("waiting for all to meet", limit).into()),
         }
         Ok(plane)
     }
@@ -209,6 +215,20 @@ impl TcpPlane {
         while ahead < MOST_AHEAD && self.clock.now() < start {
             std::thread::yield_now();
         }
+    }
+
+    /// Holds against the world how many members' bytes have come.
+    fn complete(&self, step: Step<'_>, all: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+        if all.len() == self.peers.len() {
+            return Ok(all);
+        }
+        let text = format!(
+            "{} members' bytes came to `{}`, not {}",
+            all.len(),
+            step.name,
+            self.peers.len()
+        );
+        Err(Fault::new(Kind::Disagree, text))
     }
 
     /// Comes to a step and waits until all have.
@@ -231,7 +251,10 @@ impl TcpPlane {
             bytes: bytes.to_vec(),
         }));
         let limit = step.limit.saturating_add(HUB_GRACE);
-        let release = self.desk.await_release(*steps, limit)?;
+        self.pulse.wait(true);
+        let release = self.desk.await_release(*steps, limit);
+        self.pulse.wait(false);
+        let release = release?;
         let release = release.ok_or_else(|| desk::no_answer(step.name, limit))?;
         if let Some(start) = release.start {
             self.await_start(start);
@@ -251,16 +274,7 @@ impl Bootstrap for TcpPlane {
 
     fn all_gather(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
         let all = self.step(Verb::Gather, step, mine)?;
-        if all.len() == self.members() {
-            return Ok(all);
-        }
-        let text = format!(
-            "{} members' bytes came to `{}`, not {}",
-            all.len(),
-            step.name,
-            self.members()
-        );
-        Err(Fault::new(Kind::Disagree, text))
+        self.complete(step, all)
     }
 
     fn barrier(&self, step: Step<'_>) -> Result<(), Fault> {
@@ -271,16 +285,23 @@ impl Bootstrap for TcpPlane {
         self.step(Verb::StartLine, step, &[]).map(drop)
     }
 
-    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mine = if self.member == 0 { mine } else { &[] };
-        let given = self.step(Verb::Broadcast, step, mine)?;
-        Ok(given.into_iter().next().unwrap_or_default())
+    fn decide(&self, step: Step<'_>, mine: &[u8], choose: Choose<'_>) -> Result<Vec<u8>, Fault> {
+        let all = self.step(Verb::Collect, step, mine)?;
+        let chosen = match self.member {
+            0 => choice::write(self.complete(step, all).and_then(|all| choose(&all)))?,
+            _ => Vec::new(),
+        };
+        choice::read(&self.step(Verb::Broadcast, step, &chosen)?)
     }
 
     fn agree(&self, step: Step<'_>, mine: Result<(), Fault>) -> Result<(), Fault> {
         let said = match mine {
             Ok(()) => Vec::new(),
-            Err(fault) => super::encode(&fault)?,
+            Err(fault) => {
+                // whoever tells it again says that it was met here
+                let place = super::peer::place(&self.peers[self.member], self.member);
+                super::encode(&fault.at(place))?
+            }
         };
         match self.step(Verb::Agree, step, &said)?.first() {
             None => Ok(()),
@@ -307,11 +328,7 @@ impl Bootstrap for TcpPlane {
         // the hub cannot be reached: this process ends by itself
         let place = super::peer::place(&self.peers[self.member], self.member);
         let fault = fault.at(place);
-        self.desk.finish.end(Ending {
-            exit_code: fault.kind.exit_code(),
-            report: Some(fault.to_string()),
-            fault,
-        })
+        self.desk.finish.end(Ending::by(fault))
     }
 }
 
@@ -326,6 +343,10 @@ impl ProcessPlane for TcpPlane {
 
     fn on_end(&self, hook: EndHook) {
         self.desk.finish.on_end(hook);
+    }
+
+    fn call_witness(&self, witness: Witness) {
+        self.desk.stand.call(witness);
     }
 
     fn leave(&self) {
