@@ -117,14 +117,14 @@ impl<'a> Narrator<'a> {
             })
             .collect();
         format!(
-            "ncclbench {}: {} on backend {}{}; {} ranks in {} processes on {} hosts; launcher {} ({})",
+            "ncclbench {}: {} on backend {}{}; {} in {} on {}; launcher {} ({})",
             card.version,
             spec.collective.name(),
             card.backend,
             libraries.concat(),
-            fleet.world(),
-            launch.processes,
-            fleet.hosts(),
+            counted(u64::from(fleet.world().0), "rank", "ranks"),
+            counted(launch.processes.into(), "process", "processes"),
+            counted(fleet.hosts() as u64, "host", "hosts"),
             launch.launcher,
             launch.reason
         )
@@ -183,6 +183,11 @@ pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
         Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
+}
+
+/// `1 host`, `3 hosts`.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 pub(super) fn now() -> Duration {

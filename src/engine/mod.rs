@@ -162,6 +162,13 @@ impl<'a> Engine<'a> {
         let recipe = self.draw(job);
         self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
         let tried = self.enqueue_once(job).and_then(|()| self.drain());
+        if tried
+            .as_ref()
+            .is_err_and(|fault| fault.kind != Kind::Unsupported)
+        {
+            // the others may be inside the operation, waiting for this rank: no agreement with them
+            return tried.map(|()| None);
+        }
         match self
             .plane
             .agree(self.step("the first operation of a size"), tried)
