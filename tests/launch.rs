@@ -16,6 +16,8 @@ mod cluster;
 mod flood;
 #[path = "launch/hangs.rs"]
 mod hangs;
+#[path = "launch/containers.rs"]
+mod containers;
 #[path = "launch/harness.rs"]
 mod harness;
 #[path = "launch/outputs.rs"]
@@ -31,6 +33,8 @@ mod stand_ins;
 mod table;
 #[path = "launch/trouble.rs"]
 mod trouble;
+#[path = "launch/whereabouts.rs"]
+mod whereabouts;
 
 use harness::{Finished, run, run_together, told_by_all};
 use std::ffi::OsString;

@@ -46,7 +46,7 @@ pub(crate) fn launch(mut launcher: Command, args: &[&str]) -> Finished {
 }
 
 /// The same, with the libraries that a test built for itself.
-fn launch_on_stand_ins(mut launcher: Command) -> Finished {
+pub(crate) fn launch_on_stand_ins(mut launcher: Command) -> Finished {
     let library = stand_ins::library("libcuda.so.1");
     launcher.env("LD_LIBRARY_PATH", Path::new(&library).parent().unwrap());
     launch(launcher, ON_STAND_INS)
