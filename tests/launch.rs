@@ -14,6 +14,8 @@
 mod cluster;
 #[path = "launch/harness.rs"]
 mod harness;
+#[path = "launch/odd.rs"]
+mod odd;
 #[path = "common/stand_ins.rs"]
 mod stand_ins;
 #[path = "launch/table.rs"]

@@ -170,9 +170,20 @@ impl Card {
                 ..first.clone()
             });
         }
-        let index = (self.first_device.unwrap_or(0) + local) as usize % self.devices.len();
+        let first = self.first_device.unwrap_or(0) as usize;
+        if first >= self.devices.len() {
+            return Err(no_such_device(&self.host, first, self.devices.len()));
+        }
+        let index = (first + local as usize) % self.devices.len();
         Ok(self.devices[index].clone())
     }
+}
+
+fn no_such_device(host: &str, first: usize, visible: usize) -> Fault {
+    Fault::usage(format!(
+        "`NCCL_TESTS_DEVICE` is {first} on {host}, where {visible} devices are visible; expected 0 to {}",
+        visible - 1
+    ))
 }
 
 fn agree(cards: &[Card]) -> Result<(), Fault> {
@@ -320,6 +331,21 @@ mod tests {
         let fleet = Fleet::seat(cards(), true).unwrap();
         assert_eq!(fleet.sharers(Rank(1)), 2);
         assert_eq!(fleet.notes.len(), 1);
+    }
+
+    #[test]
+    fn a_first_device_that_is_not_there_is_refused_and_not_counted_round() {
+        let mut one = card("n1", &["a", "b"]);
+        for (first, taken) in [(1, Some("b")), (2, None), (u32::MAX, None)] {
+            one.first_device = Some(first);
+            let fleet = Fleet::seat(vec![one.clone()], false);
+            let uuid = fleet.as_ref().ok().map(|fleet| &fleet.seats[0].device.uuid);
+            assert_eq!(uuid, taken.map(|uuid| Some(uuid.to_owned())).as_ref());
+            if let Err(fault) = fleet {
+                assert_eq!(fault.kind, Kind::Usage);
+                assert!(fault.message.contains("expected 0 to 1"), "{fault}");
+            }
+        }
     }
 
     #[test]

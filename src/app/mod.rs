@@ -7,6 +7,7 @@ mod fleet;
 mod measure;
 mod narrator;
 mod output;
+mod seed;
 mod worker;
 
 use crate::base::Fault;

@@ -37,6 +37,7 @@ pub(super) struct Facts<'a> {
     pub(super) measured: bool,
     pub(super) average: Average,
     pub(super) timestamps: bool,
+    pub(super) seed: u64,
     pub(super) notes: Vec<String>,
 }
 
@@ -80,6 +81,9 @@ impl<'a> Narrator<'a> {
             ));
         }
         super::say(&self.opening(spec));
+        if spec.checks == 0 {
+            super::say("note: results are not checked (`-c 0`)");
+        }
         self.facts
             .notes
             .extend(inexact(spec, self.facts.fleet.world()));
@@ -123,14 +127,15 @@ impl<'a> Narrator<'a> {
             })
             .collect();
         format!(
-            "ncclbench {}: {} on backend {}{}; {} ranks in {} processes on {} hosts; launcher {} ({})",
+            "ncclbench {}: {} on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
             card.version,
             spec.collective.name(),
             card.backend,
             libraries.concat(),
-            fleet.world(),
-            launch.processes,
-            fleet.hosts(),
+            counted(u64::from(fleet.world().0), "rank", "ranks"),
+            counted(u64::from(launch.processes), "process", "processes"),
+            counted(fleet.hosts() as u64, "host", "hosts"),
+            self.facts.seed,
             launch.launcher,
             launch.reason
         )
@@ -153,6 +158,7 @@ impl<'a> Narrator<'a> {
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
             settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
@@ -163,6 +169,10 @@ impl<'a> Narrator<'a> {
             init_ms: self.init_ms.clone(),
         }
     }
+}
+
+fn counted(number: u64, one: &str, several: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
 }
 
 /// The kinds whose results are compared to the nearest value and not to the bit, because the route by which a
