@@ -71,6 +71,7 @@ test_launches() {
   trap '"${root[@]}" tests/cluster/slurm.sh down' EXIT
   "${root[@]}" tests/cluster/slurm.sh up loop
   eval "$(tests/cluster/slurm.sh env)"
+  test_some --lib scontrol -- --ignored
   test_some --test launch -- --ignored
   "${root[@]}" tests/cluster/slurm.sh up netns
   test_some --test launch srun -- --ignored

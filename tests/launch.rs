@@ -154,6 +154,48 @@ fn variables_of_torchrun_make_one_world() {
 }
 
 #[test]
+fn three_processes_meet_in_a_folder_whatever_an_earlier_run_has_left_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = format!("file://{}", folder.path().display());
+    let old = "0".repeat(64);
+    for (name, text) in [
+        ("ncclbench-hello-1", old.as_str()),
+        ("ncclbench-hello-2", "half a wo"),
+        (&format!("ncclbench-reply-{old}"), "{}"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let commands = [1, 0, 2].map(|rank| by_hand(rank, 3, &place, SMALL));
+    let mut finished = run_together(commands.into(), LIMIT);
+    finished.swap(0, 1);
+    assert_eq!(one_table(&finished).seats.len(), 3);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn variables_of_an_indexed_job_make_one_world() {
+    let address = free_address();
+    let commands = (0..3).map(|index: u32| {
+        let mut command = program(SMALL);
+        command.env("JOB_COMPLETION_INDEX", index.to_string());
+        command.env("NCCLBENCH_WORLD", "3");
+        command.env("NCCLBENCH_RENDEZVOUS", &address);
+        command
+    });
+    let finished = run_together(commands.collect(), LIMIT);
+    assert_eq!(one_table(&finished).seats.len(), 3);
+}
+
+#[test]
+fn a_pod_whose_job_does_not_say_how_many_there_are_is_told_so() {
+    let mut command = program(SMALL);
+    command.env("JOB_COMPLETION_INDEX", "0");
+    let finished = run(&mut command, LIMIT).expect_code(3);
+    finished.expect_said("NCCLBENCH_WORLD");
+}
+
+#[test]
 fn a_batch_script_outside_a_step_is_alone() {
     let mut command = program(SMALL);
     command.env("SLURM_JOB_ID", "7").env("SLURM_PROCID", "0");

@@ -17,8 +17,8 @@ struct Sink {
     name: String,
     report: Box<dyn Report>,
     out: Box<dyn Write + Send>,
-    /// It could not be written: whatever followed would stand behind half a line.
-    broken: bool,
+    /// A write has failed, so that what is there may end in the middle of a line.
+    is_broken: bool,
 }
 
 /// All places that a run is written to.
@@ -38,14 +38,14 @@ impl Output {
             name: "stdout".to_owned(),
             report: report::table(),
             out: Box::new(io::stdout()),
-            broken: false,
+            is_broken: false,
         }];
         if let Some(path) = file {
             sinks.push(Sink {
                 name: format!("`{path}`"),
                 report: report::jsonl(),
                 out: Box::new(create(path)?),
-                broken: false,
+                is_broken: false,
             });
         }
         Ok(Self {
@@ -74,7 +74,8 @@ impl Output {
     /// Closes the run's file after a fault: the rows stay, the footer says what ended them. The
     /// table stays as it is, because a table that is complete means a run that is.
     pub(super) fn cut_short(&mut self, footer: &Footer) {
-        for sink in self.sinks.iter_mut().skip(1).filter(|sink| !sink.broken) {
+        let whole = self.sinks.iter_mut().skip(1).filter(|sink| !sink.is_broken);
+        for sink in whole {
             if let Err(error) = sink.report.end(footer, &mut sink.out) {
                 super::say(&format!("warning: writing {}: {error}", sink.name));
             }
@@ -86,9 +87,10 @@ impl Output {
         mut write: impl FnMut(&mut dyn Report, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Fault> {
         let mut outcome = Ok(());
-        for sink in self.sinks.iter_mut().filter(|sink| !sink.broken) {
-            if let Err(error) = write(&mut *sink.report, &mut *sink.out) {
-                sink.broken = true;
+        for sink in self.sinks.iter_mut().filter(|sink| !sink.is_broken) {
+            let written = write(&mut *sink.report, &mut *sink.out);
+            if let Err(error) = written.and_then(|()| sink.out.flush()) {
+                sink.is_broken = true;
                 outcome = outcome.and(Err(Fault::new(Kind::Output, error.to_string())
                     .while_doing(format!("writing {}", sink.name))));
             }

@@ -119,16 +119,16 @@ pub(super) struct WorldOptions {
     #[arg(long, value_name = "N", value_parser = whole(1, 4096), allow_negative_numbers = true, conflicts_with_all = ["launcher", "rank", "world", "rendezvous"])]
     pub spawn: Option<u32>,
     /// Which launcher started the processes, instead of finding out; `--list` names all
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["rank", "world", "rendezvous"])]
+    #[arg(long, value_name = "NAME", conflicts_with = "rank")]
     pub launcher: Option<String>,
     /// Index of this process, with `--world` and `--rendezvous`
     #[arg(long, value_name = "N", value_parser = whole(0, MANY), allow_negative_numbers = true, requires_all = ["world", "rendezvous"])]
     pub rank: Option<u32>,
     /// Number of processes
-    #[arg(long, value_name = "N", value_parser = whole(1, MOST_PROCESSES), allow_negative_numbers = true, requires_all = ["rank", "rendezvous"])]
+    #[arg(long, value_name = "N", value_parser = whole(1, MOST_PROCESSES), allow_negative_numbers = true)]
     pub world: Option<u32>,
-    /// Where process 0 listens
-    #[arg(long, value_name = "HOST:PORT", value_parser = rendezvous, requires_all = ["rank", "world"])]
+    /// Where process 0 listens, or `file:///FOLDER`: a folder that all processes share
+    #[arg(long, value_name = "HOST:PORT", value_parser = rendezvous)]
     pub rendezvous: Option<String>,
     /// File with a secret that all processes share
     #[arg(long, value_name = "FILE", value_parser = label)]

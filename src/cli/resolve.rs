@@ -98,7 +98,7 @@ where
 }
 
 /// Which launchers there are is known to the launchers.
-fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish, Fault> {
+pub(super) fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish, Fault> {
     if let (Some(rank), Some(world)) = (world.rank, world.world) {
         require_below(rank, world)?;
     }
@@ -151,7 +151,7 @@ fn op_limit(timeout: u32, timeout_op: Duration) -> Option<Duration> {
     (!timeout_op.is_zero()).then_some(timeout_op)
 }
 
-fn positive(option: &str, duration: Duration) -> Result<Duration, Fault> {
+pub(super) fn positive(option: &str, duration: Duration) -> Result<Duration, Fault> {
     if duration.is_zero() {
         return Err(Fault::usage(format!(
             "`{option}` is 0; expected more than 0 seconds"

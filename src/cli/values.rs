@@ -76,8 +76,11 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a number of seconds; expected e.g. `90` or `0.5`"))
 }
 
-/// `HOST:PORT`, `[v6::address]:PORT`.
+/// `HOST:PORT`, `[v6::address]:PORT`, `file:///FOLDER`.
 pub(super) fn rendezvous(text: &str) -> Result<String, String> {
+    if text.starts_with("file:///") {
+        return label(text);
+    }
     let parts = text.rsplit_once(':');
     let port = parts.and_then(|(_, port)| port.parse::<u16>().ok());
     let host = parts.map_or("", |(host, _)| host);
@@ -86,7 +89,7 @@ pub(super) fn rendezvous(text: &str) -> Result<String, String> {
     match port {
         Some(port) if port > 0 && (plain || bracketed) => Ok(text.to_owned()),
         _ => Err(format!(
-            "`{text}` is not a place to meet; expected HOST:PORT, e.g. `10.0.1.7:29500` or `[fd00::7]:29500`"
+            "`{text}` is not a place to meet; expected HOST:PORT, e.g. `10.0.1.7:29500` or `[fd00::7]:29500`, or `file:///FOLDER`"
         )),
     }
 }
@@ -166,7 +169,12 @@ mod tests {
 
     #[test]
     fn a_meeting_place_needs_a_host_and_a_port() {
-        for text in ["node-a:29500", "10.0.1.7:1", "[fd00::7]:29500"] {
+        for text in [
+            "node-a:29500",
+            "10.0.1.7:1",
+            "[fd00::7]:29500",
+            "file:///shared/a folder",
+        ] {
             assert_eq!(rendezvous(text).as_deref(), Ok(text));
         }
         for text in [
@@ -177,6 +185,7 @@ mod tests {
             "fd00::7:29500",
             "[]:5",
             "a b:5",
+            "file://shared",
         ] {
             assert!(rendezvous(text).is_err(), "{text}");
         }

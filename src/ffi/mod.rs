@@ -7,6 +7,7 @@
 pub mod cuda;
 pub mod environ;
 pub mod handoff;
+pub mod inherited;
 pub mod kernels;
 pub mod library;
 pub mod nccl;
