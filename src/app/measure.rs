@@ -85,7 +85,7 @@ fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> u8 {
 
 fn join(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<(Here, Joined), Fault> {
     let here = probe::here(args.host_label.as_deref())?;
-    let joined = launcher::join(&args.launch, env, &here, clock)?;
+    let joined = launcher::join(&args.launch, env, &here, clock).map_err(|ending| ending.fault)?;
     Ok((here, joined))
 }
 
