@@ -56,7 +56,7 @@ fn meet(joinings: Vec<Joining>) -> Vec<Outcome> {
     })
 }
 
-fn world(members: u32) -> Vec<TcpPlane> {
+pub(super) fn world(members: u32) -> Vec<TcpPlane> {
     let joinings = (0..members)
         .map(|member| joining(member, members))
         .collect();
