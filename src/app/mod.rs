@@ -9,6 +9,7 @@ mod gpus;
 mod measure;
 mod narrator;
 mod output;
+mod seed;
 mod signals;
 mod spawn;
 mod whereabouts;

@@ -36,6 +36,7 @@ pub(super) struct Facts<'a> {
     pub(super) measured: bool,
     pub(super) average: Average,
     pub(super) timestamps: bool,
+    pub(super) seed: u64,
     pub(super) notes: Vec<String>,
 }
 
@@ -82,6 +83,9 @@ impl<'a> Narrator<'a> {
             ));
         }
         super::say(&self.opening(spec));
+        if spec.checks == 0 {
+            super::say("note: results are not checked (`-c 0`)");
+        }
         self.facts
             .notes
             .extend(inexact(spec, self.facts.fleet.world()));
@@ -117,14 +121,15 @@ impl<'a> Narrator<'a> {
             })
             .collect();
         format!(
-            "ncclbench {}: {} on backend {}{}; {} ranks in {} processes on {} hosts; launcher {} ({})",
+            "ncclbench {}: {} on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
             card.version,
             spec.collective.name(),
             card.backend,
             libraries.concat(),
-            fleet.world(),
-            launch.processes,
-            fleet.hosts(),
+            counted(u64::from(fleet.world().0), "rank", "ranks"),
+            counted(u64::from(launch.processes), "process", "processes"),
+            counted(fleet.hosts() as u64, "host", "hosts"),
+            self.facts.seed,
             launch.launcher,
             launch.reason
         )
@@ -147,6 +152,7 @@ impl<'a> Narrator<'a> {
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
             settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
@@ -183,6 +189,11 @@ pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
         Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
+}
+
+/// `1 host`, `3 hosts`.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 pub(super) fn now() -> Duration {

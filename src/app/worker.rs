@@ -109,9 +109,12 @@ fn open(
             common.backend.name()
         )
     });
-    let (session, outcome) = split(opened.map_err(|fault| fault.at(place(common, seat))));
-    plane.agree(step("the communicator", common.init_limit), outcome)?;
-    session.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not open the communicator"))
+    // A fault ends the run at once instead of being agreed on: the other ranks wait for this one
+    // inside the library, and what they would say after their deadline is not the cause.
+    let session = opened.map_err(|fault| fault.at(place(common, seat)))?;
+    plane.pulse().enter("waiting for the others' communicators");
+    plane.barrier(step("the communicator", common.init_limit))?;
+    Ok(session)
 }
 
 /// The two halves of a result, so that the fault can travel and the value stay.

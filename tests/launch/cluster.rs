@@ -25,7 +25,7 @@ pub(crate) fn slurm(program: &str, options: &[&str]) -> Command {
     command
 }
 
-fn open_mpi() -> Command {
+pub(crate) fn open_mpi() -> Command {
     let mut command = clean("mpirun.openmpi");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
     command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -34,7 +34,7 @@ fn open_mpi() -> Command {
 }
 
 /// MPICH's process manager; the program is linked to no MPI.
-fn mpich() -> Command {
+pub(crate) fn mpich() -> Command {
     let mut command = clean("mpirun.mpich");
     command.args(["-n", "4"]);
     command
@@ -64,7 +64,7 @@ pub(crate) fn four_ranks(finished: Finished, hosts: Option<&[&str]>) -> Table {
 
 pub(crate) const BOTH: Option<&[&str]> = Some(&["node1", "node2"]);
 pub(crate) const PMIX: &[&str] = &["--mpi=pmix", "-N2", "--ntasks-per-node=2"];
-const PMI2: &[&str] = &["--mpi=pmi2", "-N2", "--ntasks-per-node=2"];
+pub(crate) const PMI2: &[&str] = &["--mpi=pmi2", "-N2", "--ntasks-per-node=2"];
 pub(crate) const VARIABLES: &[&str] = &["--mpi=none", "-N2", "--ntasks-per-node=2"];
 
 #[test]
