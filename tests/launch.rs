@@ -12,16 +12,31 @@
 
 #[path = "launch/cluster.rs"]
 mod cluster;
+#[path = "launch/containers.rs"]
+mod containers;
+#[path = "launch/flood.rs"]
+mod flood;
+#[path = "launch/hangs.rs"]
+mod hangs;
 #[path = "launch/harness.rs"]
 mod harness;
+#[cfg(feature = "mpi")]
+#[path = "launch/mpi.rs"]
+mod mpi;
 #[path = "launch/odd.rs"]
 mod odd;
+#[path = "launch/outputs.rs"]
+mod outputs;
+#[path = "launch/signals.rs"]
+mod signals;
 #[path = "common/stand_ins.rs"]
 mod stand_ins;
 #[path = "launch/table.rs"]
 mod table;
 #[path = "launch/trouble.rs"]
 mod trouble;
+#[path = "launch/whereabouts.rs"]
+mod whereabouts;
 
 use harness::{Finished, run, run_together, told_by_all};
 use std::ffi::OsString;
@@ -193,6 +208,23 @@ fn a_pod_whose_job_does_not_say_how_many_there_are_is_told_so() {
     command.env("JOB_COMPLETION_INDEX", "0");
     let finished = run(&mut command, LIMIT).expect_code(3);
     finished.expect_said("NCCLBENCH_WORLD");
+}
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn the_program_is_linked_to_the_systems_own_libraries_only() {
+    let finished = run(clean("ldd").arg(PROGRAM), LIMIT).expect_code(0);
+    let own = [
+        "linux-vdso",
+        "libc.",
+        "libm.",
+        "libgcc_s.",
+        "/lib64/ld-linux",
+        "/lib/ld-linux",
+    ];
+    let foreign = |line: &&str| !own.iter().any(|name| line.trim().starts_with(name));
+    let foreign: Vec<&str> = finished.stdout.lines().filter(foreign).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
 }
 
 #[test]

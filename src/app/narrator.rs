@@ -165,10 +165,6 @@ impl<'a> Narrator<'a> {
     }
 }
 
-fn counted(number: u64, one: &str, several: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { several })
-}
-
 /// The kinds whose results are compared to the nearest value and not to the bit, because the route by which a
 /// library rounds them is not known.
 fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
@@ -193,6 +189,11 @@ pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
         Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
+}
+
+/// `1 host`, `3 hosts`.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 pub(super) fn now() -> Duration {

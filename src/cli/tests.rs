@@ -240,6 +240,8 @@ fn word() -> impl Strategy<Value = String> {
     const KNOWN: &[&str] = &[
         "allreduce",
         "alltoall",
+        "where",
+        "--json",
         "-b",
         "-e",
         "-f",
@@ -295,6 +297,7 @@ proptest! {
         match parse(line.map(Into::into)) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
             Ok(Parsed::Where(args)) => {
+                prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));
             }
             Ok(Parsed::Measure(args)) => {

@@ -17,8 +17,9 @@ use std::time::Duration;
 /// How often the pulses are read.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// How much longer a thread may take for what it does beside operations: making data, checking.
-pub const BETWEEN_OPERATIONS: Duration = Duration::from_secs(5);
+/// How much longer a thread may take for what it does beside operations, such as checking, and others
+/// may wait for it: so that a hang is told by an operation's own deadline where there is one.
+pub const BETWEEN_OPERATIONS: Duration = Duration::from_secs(1);
 
 /// What the watchdog does when time is up; gets the fault.
 pub type OnTimeout = Box<dyn Fn(Fault) + Send>;
@@ -190,8 +191,8 @@ mod tests {
         let mut thread = watched();
         thread.plane.pulse().work(true);
         assert_eq!(thread.overdue(LIMIT, at(1)), None);
-        assert_eq!(thread.overdue(LIMIT, at(9)), None);
-        assert!(thread.overdue(LIMIT, at(10)).is_some());
+        assert_eq!(thread.overdue(LIMIT, at(5)), None);
+        assert!(thread.overdue(LIMIT, at(6)).is_some());
     }
 
     #[test]

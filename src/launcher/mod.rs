@@ -8,6 +8,8 @@ mod exchange;
 mod explicit;
 mod folder;
 mod kubernetes;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod nodelist;
 mod open_mpi;
 mod pmi1;
@@ -41,6 +43,8 @@ pub const ALL: &[&dyn Launcher] = &[
     &torchrun::Torchrun,
     &slurm::Slurm,
     &kubernetes::Kubernetes,
+    #[cfg(feature = "mpi")]
+    &mpi::MpiWorld,
     &alone::Alone,
 ];
 

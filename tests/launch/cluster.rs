@@ -17,7 +17,7 @@ use std::time::Duration;
 const ON_STAND_INS: &[&str] = &["allreduce", "--backend", "nccl", "-b", "8", "-e", "1M"];
 
 /// `srun`, pointed at the tests' cluster, with an allocation's worth of options before the program.
-fn slurm(program: &str, options: &[&str]) -> Command {
+pub(crate) fn slurm(program: &str, options: &[&str]) -> Command {
     let mut command = clean(program);
     let cluster = told("SLURM_CONF").expect("`SLURM_CONF` names a cluster: run tests/all.sh");
     command.env("SLURM_CONF", cluster);
@@ -25,7 +25,7 @@ fn slurm(program: &str, options: &[&str]) -> Command {
     command
 }
 
-fn open_mpi() -> Command {
+pub(crate) fn open_mpi() -> Command {
     let mut command = clean("mpirun.openmpi");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
     command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -34,26 +34,26 @@ fn open_mpi() -> Command {
 }
 
 /// MPICH's process manager; the program is linked to no MPI.
-fn mpich() -> Command {
+pub(crate) fn mpich() -> Command {
     let mut command = clean("mpirun.mpich");
     command.args(["-n", "4"]);
     command
 }
 
 /// Runs the program under a launcher's command line.
-fn launch(mut launcher: Command, args: &[&str]) -> Finished {
+pub(crate) fn launch(mut launcher: Command, args: &[&str]) -> Finished {
     run(launcher.arg(PROGRAM).args(args), LIMIT)
 }
 
 /// The same, with the libraries that a test built for itself.
-fn launch_on_stand_ins(mut launcher: Command) -> Finished {
+pub(crate) fn launch_on_stand_ins(mut launcher: Command) -> Finished {
     let library = stand_ins::library("libcuda.so.1");
     launcher.env("LD_LIBRARY_PATH", Path::new(&library).parent().unwrap());
     launch(launcher, ON_STAND_INS)
 }
 
 /// Fails unless there is one good table of four ranks on `hosts`.
-fn four_ranks(finished: Finished, hosts: Option<&[&str]>) -> Table {
+pub(crate) fn four_ranks(finished: Finished, hosts: Option<&[&str]>) -> Table {
     let table = one_table(&[finished]);
     assert_eq!((table.seats.len(), table.sizes()), (4, small_sizes()));
     if let Some(hosts) = hosts {
@@ -62,10 +62,10 @@ fn four_ranks(finished: Finished, hosts: Option<&[&str]>) -> Table {
     table
 }
 
-const BOTH: Option<&[&str]> = Some(&["node1", "node2"]);
-const PMIX: &[&str] = &["--mpi=pmix", "-N2", "--ntasks-per-node=2"];
-const PMI2: &[&str] = &["--mpi=pmi2", "-N2", "--ntasks-per-node=2"];
-const VARIABLES: &[&str] = &["--mpi=none", "-N2", "--ntasks-per-node=2"];
+pub(crate) const BOTH: Option<&[&str]> = Some(&["node1", "node2"]);
+pub(crate) const PMIX: &[&str] = &["--mpi=pmix", "-N2", "--ntasks-per-node=2"];
+pub(crate) const PMI2: &[&str] = &["--mpi=pmi2", "-N2", "--ntasks-per-node=2"];
+pub(crate) const VARIABLES: &[&str] = &["--mpi=none", "-N2", "--ntasks-per-node=2"];
 
 #[test]
 #[ignore = "needs tests/all.sh"]

@@ -3,6 +3,7 @@
 //! A finding does not end a run by itself; what would is judged in `judge`.
 
 use super::odd_hosts;
+use super::odd_hosts::hosts_text;
 use super::report::ranks_text;
 use super::sighting::Sighting;
 use serde::Serialize;
@@ -108,14 +109,20 @@ fn shared_cores(all: &[Sighting]) -> Vec<Oddity> {
     let crowded = hosts
         .values()
         .filter(|(_, ranks, cores)| cores.len() < 2 * ranks);
-    let line = |(host, ranks, cores): &(&str, usize, BTreeSet<u32>)| {
-        let what = format!("{host}: {ranks} ranks share {} CPU cores", cores.len());
+    let mut alike: BTreeMap<(usize, usize), Vec<&str>> = BTreeMap::new();
+    for (host, ranks, cores) in crowded {
+        alike.entry((*ranks, cores.len())).or_default().push(host);
+    }
+    let line = |((ranks, cores), hosts): (&(usize, usize), &Vec<&str>)| {
         Oddity::new(
-            what,
+            format!(
+                "{}: {ranks} ranks share {cores} CPU cores",
+                hosts_text(hosts)
+            ),
             "start fewer ranks there, or give them more CPUs (`--cpus-per-task`)",
         )
     };
-    crowded.map(line).collect()
+    alike.iter().map(line).collect()
 }
 
 /// Slurm's variable against the mask; the mask is what counts.

@@ -26,11 +26,16 @@ fn hosts(all: &[Sighting]) -> Vec<(&Sighting, u32)> {
 
 /// `8 on node1; 7 on node2, node3`; from four hosts on, their number.
 fn told(sides: &Sides<'_>) -> String {
-    let side = |(what, hosts): (&String, &Vec<&str>)| match hosts.len() {
-        0..=3 => format!("{what} on {}", hosts.join(", ")),
-        many => format!("{what} on {many} hosts ({}, …)", hosts[0]),
-    };
+    let side = |(what, hosts): (&String, &Vec<&str>)| format!("{what} on {}", hosts_text(hosts));
     sides.iter().map(side).collect::<Vec<_>>().join("; ")
+}
+
+/// Up to three names, else the first and how many there are.
+pub(super) fn hosts_text(hosts: &[&str]) -> String {
+    match hosts.len() {
+        0..=3 => hosts.join(", "),
+        many => format!("{}, … ({many} hosts)", hosts[0]),
+    }
 }
 
 fn sides<'a>(all: &'a [Sighting], say: impl Fn(&(&Sighting, u32)) -> Option<String>) -> Sides<'a> {
@@ -45,33 +50,38 @@ fn sides<'a>(all: &'a [Sighting], say: impl Fn(&(&Sighting, u32)) -> Option<Stri
 
 /// Hosts whose own name does not lead others to them.
 pub(super) fn names(all: &[Sighting]) -> Vec<Oddity> {
-    hosts(all).iter().filter_map(|(one, _)| name(one)).collect()
+    const HINT: &str = "give the name an IPv4 address of the network in `/etc/hosts` or the name service (in Slurm: `NodeAddr=`)";
+    let wrong = sides(all, |(one, _)| wrong_name(one));
+    let line = |(wrong, hosts): (&String, &Vec<&str>)| {
+        Oddity::new(
+            format!("{}: the host's own name {wrong}", hosts_text(hosts)),
+            HINT,
+        )
+    };
+    wrong.iter().map(line).collect()
 }
 
-fn name(one: &Sighting) -> Option<Oddity> {
-    const HINT: &str = "give the name an IPv4 address of the network in `/etc/hosts` or the name service (in Slurm: `NodeAddr=`)";
-    let host = &one.card.host;
+fn wrong_name(one: &Sighting) -> Option<String> {
     let resolved = &one.machine.as_ref()?.resolved;
     if let Some(failure) = &resolved.failure {
-        let what = format!("{host}: its own name cannot be resolved: {failure}");
-        return Some(Oddity::new(what, HINT));
+        return Some(format!("cannot be resolved: {failure}"));
     }
     let local = |address: &&IpAddr| match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
     if let Some(address) = resolved.found.iter().find(local) {
-        let what = format!("{host}: its own name resolves to {address}, which is of one link only");
-        return Some(Oddity::new(what, HINT));
+        // each host has its own: the kind is what they have in common
+        let kind = if address.is_ipv6() {
+            "fe80::"
+        } else {
+            "169.254."
+        };
+        return Some(format!("resolves to a link-local address ({kind}…)"));
     }
     let first = resolved.found.first()?;
     let is_loopback = resolved.found.iter().all(IpAddr::is_loopback);
-    is_loopback.then(|| {
-        let what = format!(
-            "{host}: its own name resolves to {first}, which other hosts take for themselves"
-        );
-        Oddity::new(what, HINT)
-    })
+    is_loopback.then(|| format!("resolves to {first}, which is another host to every other one"))
 }
 
 /// Hosts with different numbers of ranks.

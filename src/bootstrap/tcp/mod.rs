@@ -17,6 +17,8 @@ mod mailbox;
 mod member;
 mod message;
 mod round;
+#[cfg(test)]
+mod scale_tests;
 pub mod swarm;
 #[cfg(test)]
 mod tests;

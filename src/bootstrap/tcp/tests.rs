@@ -56,7 +56,7 @@ fn meet(joinings: Vec<Joining>) -> Vec<Outcome> {
     })
 }
 
-fn world(members: u32) -> Vec<TcpPlane> {
+pub(super) fn world(members: u32) -> Vec<TcpPlane> {
     let joinings = (0..members)
         .map(|member| joining(member, members))
         .collect();
@@ -131,16 +131,18 @@ fn members_that_do_not_come_to_a_step_are_named_with_what_they_do() {
             plane.barrier(STEP).unwrap();
             plane.desk.await_ending(Duration::from_secs(30)).unwrap();
         } else {
+            plane.pulse().enter("reading another");
             plane.barrier(STEP).unwrap();
             let fault = plane.barrier(short).unwrap_err();
             let ending = plane.fail(fault);
             assert_eq!(ending.exit_code, 4);
             assert_eq!(
                 ending.fault.to_string(),
-                "4 of 5 ranks came to `a step` within 0.05 s; missing: 3 (node1)\n  \
+                "rank 3 (node1): did not go on while reading a book; all others are further\n  \
+                 noticed: 4 of 5 ranks came to `a step` within 0.05 s; missing: 3 (node1)\n  \
                  ranks   host   gpus  issued  finished  doing\n  \
-                 0–2, 4  node1  –          0         0  starting, waiting for the others\n  \
-                 3       node1  –          0         0  reading a book"
+                 3       node1  –          0         0  reading a book\n  \
+                 0–2, 4  node1  –          0         0  reading another, waiting for the others"
             );
             assert_eq!(ending.report.is_some(), plane.member() == 0);
         }
