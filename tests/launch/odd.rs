@@ -116,6 +116,24 @@ fn a_first_device_beyond_the_last_is_refused() {
     }
 }
 
+#[test]
+fn a_program_that_spawns_within_a_launch_of_many_is_refused_and_makes_no_worlds() {
+    for (index, size) in [
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"),
+    ] {
+        let mut command = program(SMALL);
+        command
+            .args(["--spawn", "3"])
+            .env(index, "0")
+            .env(size, "5");
+        let finished = run(&mut command, LIMIT).expect_code(3);
+        finished.expect_said("would make 5 separate worlds");
+        assert!(finished.stdout.is_empty(), "{}", finished.told());
+        run(command.env(size, "1"), LIMIT).expect_code(0);
+    }
+}
+
 fn seed_of(args: &[&str]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.jsonl");
