@@ -8,6 +8,7 @@ mod choice;
 mod core;
 mod desk;
 mod frame;
+pub mod fuzz;
 mod hub;
 mod inquest;
 mod line;
