@@ -12,8 +12,16 @@
 
 #[path = "launch/cluster.rs"]
 mod cluster;
+#[path = "launch/flood.rs"]
+mod flood;
+#[path = "launch/hangs.rs"]
+mod hangs;
 #[path = "launch/harness.rs"]
 mod harness;
+#[path = "launch/outputs.rs"]
+mod outputs;
+#[path = "launch/signals.rs"]
+mod signals;
 #[path = "common/stand_ins.rs"]
 mod stand_ins;
 #[path = "launch/table.rs"]

@@ -1,5 +1,6 @@
 //! `ncclbench COLLECTIVE`: from the command line to the exit code.
 
+use super::ending;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
@@ -7,6 +8,7 @@ use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
 use super::say;
+use super::signals;
 use super::worker;
 use super::worker::Common;
 use super::worker::Tally;
@@ -18,11 +20,14 @@ use crate::base::Env;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Rank;
+use crate::base::fault::Place;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Ending;
 use crate::bootstrap::Step;
 use crate::bootstrap::threads::ThreadPlane;
 use crate::cli::Args;
+use crate::engine;
 use crate::engine::Rules;
 use crate::engine::SystemClock;
 use crate::engine::Watch;
@@ -48,57 +53,72 @@ struct Process<'a> {
 /// Measures; gives the exit code that all processes agreed on.
 pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    if args.launch.spawn.is_some() {
-        return spawn(args, &clock);
+    let spawned = args.launch.spawn.is_some();
+    let done = if spawned {
+        spawn(args, &clock)
+    } else {
+        take_part(args, env, &clock)
+    };
+    done.unwrap_or_else(|ending| {
+        if let Some(report) = &ending.report {
+            say(&format!("error: {report}"));
+        }
+        ending.exit_code
+    })
+}
+
+/// `--spawn`: other processes measure; signals are passed on to them.
+fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
+    let (pass_on, signals) = std::sync::mpsc::channel();
+    let pass_on = move |signal| {
+        // nobody listens any more once all children have ended
+        let _ = pass_on.send(signal);
+    };
+    let _watch = signals::Watch::start(Arc::clone(clock), Box::new(pass_on))?;
+    let spawned = launcher::spawn(&args.launch, &args.argv[1..], clock, &signals)?;
+    for note in spawned.notes {
+        say(&format!("note: {note}"));
     }
+    Ok(spawned.exit_code)
+}
+
+/// Meets the others and measures with them.
+fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
     let started = clock.now();
-    match join(args, env, &clock) {
-        Ok((here, joined)) => {
-            let exit = Exit::default();
-            let met = clock.now().saturating_sub(started);
-            Process {
-                args,
-                env,
-                here,
-                joined: &joined,
-                exit,
-                clock,
-                met,
-            }
-            .run()
+    let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
+    let before_all_met = move |signal| {
+        let fault = signals::fault(signal).while_doing("waiting for all processes to meet");
+        if is_first {
+            say(&format!("error: {fault}"));
         }
-        Err(fault) => super::refuse(&fault),
-    }
-}
-
-fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> u8 {
-    match launcher::spawn(&args.launch, &args.argv[1..], clock) {
-        Ok(spawned) => {
-            for note in spawned.notes {
-                say(&format!("note: {note}"));
-            }
-            spawned.exit_code
-        }
-        Err(fault) => super::refuse(&fault),
-    }
-}
-
-fn join(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<(Here, Joined), Fault> {
+        ending::leave_now(fault.kind.exit_code());
+    };
+    let watch = signals::Watch::start(Arc::clone(clock), Box::new(before_all_met))?;
     let here = probe::here(args.host_label.as_deref())?;
-    let joined = launcher::join(&args.launch, env, &here, clock).map_err(|ending| ending.fault)?;
-    Ok((here, joined))
+    let joined = launcher::join(&args.launch, env, &here, clock)?;
+    let process = Process {
+        args,
+        env,
+        here,
+        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
+        joined: &joined,
+        clock: Arc::clone(clock),
+        met: clock.now().saturating_sub(started),
+    };
+    process.end_on_signals(&watch);
+    Ok(process.run())
 }
 
 impl Process<'_> {
     fn run(&self) -> u8 {
         self.end_with_the_others();
-        let mut narrator = None;
-        match self.conduct(&mut narrator) {
+        match self.conduct() {
             Ok(tally) => {
+                self.exit.complete();
                 self.joined.plane.leave();
                 tally.exit_code()
             }
-            Err(fault) => self.fail(fault, narrator),
+            Err(fault) => self.fail(fault),
         }
     }
 
@@ -110,31 +130,44 @@ impl Process<'_> {
             .on_end(Box::new(move |ending| exit.begin(ending)));
     }
 
-    fn fail(&self, fault: Fault, narrator: Option<Narrator<'_>>) -> u8 {
+    /// From now on a signal ends the run for all.
+    fn end_on_signals(&self, watch: &signals::Watch) {
+        let (plane, exit) = (Arc::clone(&self.joined.plane), self.exit.clone());
+        let place = self.place();
+        watch.act(Box::new(move |signal| {
+            let fault = signals::fault(signal).at(place.clone());
+            let (plane, exit) = (Arc::clone(&plane), exit.clone());
+            // telling the others may take a while, and a second signal must not wait for it
+            drop(std::thread::spawn(move || {
+                if !exit.is_over() {
+                    exit.begin(&plane.fail(fault));
+                }
+            }));
+        }));
+    }
+
+    fn place(&self) -> Place {
+        let member = self.joined.plane.member();
+        bootstrap::peer::place(&self.joined.plane.peers()[member], member)
+    }
+
+    fn fail(&self, fault: Fault) -> u8 {
         let ending = self.joined.plane.fail(fault);
         self.exit.begin(&ending);
-        if let Some(mut narrator) = narrator {
-            narrator.cut_short(&ending.fault, ending.exit_code);
-        }
-        if ending.report.is_some() {
-            self.joined
-                .meeting
-                .abort(ending.exit_code, &ending.fault.message);
-        }
+        self.exit.end_the_mute(&ending);
         ending.exit_code
     }
 
-    fn conduct<'s>(&'s self, narrator: &mut Option<Narrator<'s>>) -> Result<Tally, Fault>
-    where
-        Self: 's,
-    {
+    fn conduct(&self) -> Result<Tally, Fault> {
         let started = self.clock.now();
         let found = self.probe()?;
         let probed = self.clock.now().saturating_sub(started);
         let fleet = Fleet::seat(self.cards(&found)?, self.args.allow_shared_gpu)?;
         let seed = self.seed()?;
+        let mut narrator = None;
         if self.joined.plane.member() == 0 {
             let narrator = narrator.insert(self.narrator(fleet.clone(), &found)?);
+            self.exit.keep(narrator.book());
             narrator.took("bootstrap", self.met);
             narrator.took("libraries", probed);
         }
@@ -209,6 +242,7 @@ impl Process<'_> {
             rules: Rules {
                 blocking: self.args.plan.blocking,
                 control_limit: self.control_limit(),
+                launches_block: self.args.backend.launches_block(),
                 seed,
             },
             init_limit: self.args.timeout_init,
@@ -217,7 +251,8 @@ impl Process<'_> {
 
     /// Between operations ranks wait for the slowest one's check and for its operation's own deadline.
     fn control_limit(&self) -> Duration {
-        self.args.timeout_op.unwrap_or(Duration::from_hours(1)) + Duration::from_secs(5)
+        let patience = self.args.timeout_op.unwrap_or(Duration::from_hours(1));
+        patience + engine::watch::BETWEEN_OPERATIONS
     }
 
     /// Runs every engine thread of this process, the first one on a thread of its own too, so that
@@ -239,6 +274,7 @@ impl Process<'_> {
                 .map(|plane| Arc::new(plane) as Arc<dyn Bootstrap>)
                 .collect();
         let _watch = self.watch(&planes)?;
+        self.call_witness();
         let mut narrator = narrator;
         std::thread::scope(|scope| {
             let running: Vec<_> = (0u32..)
@@ -246,6 +282,7 @@ impl Process<'_> {
                 .map(|(thread, plane)| {
                     let seat = self.thread_seat(common.fleet, thread, lanes);
                     let narrator = narrator.take();
+                    plane.pulse().drive(gpus(common.fleet, &seat));
                     scope.spawn(move || self.work(common, &seat, &**plane, narrator))
                 })
                 .collect();
@@ -276,9 +313,16 @@ impl Process<'_> {
             let ending = self
                 .joined
                 .plane
-                .fail(fault.clone().at(worker::place(seat)));
+                .fail(fault.clone().at(worker::place(common, seat)));
             self.exit.begin(&ending);
         })
+    }
+
+    /// The library under test may know why it hangs.
+    fn call_witness(&self) {
+        if let Some(witness) = self.args.backend.witness(&self.backend_wish()) {
+            self.joined.plane.call_witness(witness);
+        }
     }
 
     fn watch(&self, planes: &[Arc<dyn Bootstrap>]) -> Result<Option<Watch>, Fault> {
@@ -328,6 +372,12 @@ impl Process<'_> {
             limit: self.args.timeout_init,
         }
     }
+}
+
+/// The GPUs of a thread's ranks; none where the devices are not GPUs.
+fn gpus(fleet: &Fleet, seat: &ThreadSeat) -> Vec<u32> {
+    let ranks = seat.ranks.iter();
+    ranks.filter_map(|&rank| worker::gpu(fleet, rank)).collect()
 }
 
 /// The index of the first device, as nccl-tests takes it.

@@ -1,12 +1,14 @@
 //! Composition: one readable function for each subcommand, and the exit codes.
 
 mod allow_list;
+mod book;
 mod dry_run;
 mod ending;
 mod fleet;
 mod measure;
 mod narrator;
 mod output;
+mod signals;
 mod worker;
 
 use crate::base::Fault;

@@ -1,7 +1,7 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
+use super::book::Book;
 use super::fleet::Fleet;
-use super::output::Output;
 use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
@@ -12,17 +12,16 @@ use crate::base::pattern::Exactness;
 use crate::base::pattern::exactness;
 use crate::digest;
 use crate::digest::Average;
-use crate::digest::Figures;
 use crate::engine::Measured;
 use crate::engine::SystemClock;
 use crate::launcher::ProcessSeat;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
-use crate::record::Footer;
 use crate::record::Header;
 use crate::record::Row;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::UNIX_EPOCH;
 
@@ -43,9 +42,8 @@ pub(super) struct Facts<'a> {
 /// The teller: its facts, where it writes, and what it has counted.
 pub(super) struct Narrator<'a> {
     facts: Facts<'a>,
-    output: Output,
+    book: Arc<Book>,
     started: Duration,
-    figures: Figures,
     init_ms: BTreeMap<String, f64>,
 }
 
@@ -57,11 +55,15 @@ impl<'a> Narrator<'a> {
     pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
         Ok(Self {
             facts,
-            output: Output::open(file)?,
+            book: Arc::new(Book::open(file)?),
             started: now(),
-            figures: Figures::default(),
             init_ms: BTreeMap::new(),
         })
+    }
+
+    /// What it writes in, for whoever must close it.
+    pub(super) fn book(&self) -> Arc<Book> {
+        Arc::clone(&self.book)
     }
 
     /// Keeps how long a step of initialisation took.
@@ -87,24 +89,16 @@ impl<'a> Narrator<'a> {
             super::say(&format!("note: {note}"));
         }
         let header = self.header(spec, clamped.map(|limit| limit.0));
-        self.output.begin(&header)
+        self.book.begin(&header)
     }
 
-    pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
-        self.figures.add(row);
-        self.output.row(row)
+    pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
+        self.book.row(row)
     }
 
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&mut self, tally: &Tally) -> Result<(), Fault> {
-        let footer = footer(&self.figures, tally.exit_code(), None);
-        self.output.end(&footer)
-    }
-
-    /// Writes the footer of a run that a fault ended.
-    pub(super) fn cut_short(&mut self, fault: &Fault, exit_code: u8) {
-        self.output
-            .cut_short(&footer(&self.figures, exit_code, Some(fault.to_string())));
+    pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
+        self.book.end(tally.exit_code())
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -123,14 +117,14 @@ impl<'a> Narrator<'a> {
             })
             .collect();
         format!(
-            "ncclbench {}: {} on backend {}{}; {} ranks in {} processes on {} hosts; launcher {} ({})",
+            "ncclbench {}: {} on backend {}{}; {} in {} on {}; launcher {} ({})",
             card.version,
             spec.collective.name(),
             card.backend,
             libraries.concat(),
-            fleet.world(),
-            launch.processes,
-            fleet.hosts(),
+            counted(u64::from(fleet.world().0), "rank", "ranks"),
+            counted(launch.processes.into(), "process", "processes"),
+            counted(fleet.hosts() as u64, "host", "hosts"),
             launch.launcher,
             launch.reason
         )
@@ -191,18 +185,12 @@ pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
     }
 }
 
-fn footer(figures: &Figures, exit_code: u8, fault: Option<String>) -> Footer {
-    Footer {
-        ended: moment::rfc3339(now()),
-        rows: figures.rows,
-        wrong_measurements: figures.wrong_measurements,
-        average_busbw_gbps: figures.average_busbw_gbps(),
-        exit_code,
-        fault,
-    }
+/// `1 host`, `3 hosts`.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
-fn now() -> Duration {
+pub(super) fn now() -> Duration {
     SystemClock
         .wall()
         .duration_since(UNIX_EPOCH)

@@ -17,6 +17,8 @@ struct Sink {
     name: String,
     report: Box<dyn Report>,
     out: Box<dyn Write + Send>,
+    /// A write has failed, so that what is there may end in the middle of a line.
+    is_broken: bool,
 }
 
 /// All places that a run is written to.
@@ -34,12 +36,14 @@ impl Output {
             name: "stdout".to_owned(),
             report: report::table(),
             out: Box::new(io::stdout()),
+            is_broken: false,
         }];
         if let Some(path) = file {
             sinks.push(Sink {
                 name: format!("`{path}`"),
                 report: report::jsonl(),
                 out: Box::new(create(path)?),
+                is_broken: false,
             });
         }
         Ok(Self { sinks })
@@ -63,7 +67,8 @@ impl Output {
     /// Closes the run's file after a fault: the rows stay, the footer says what ended them. The
     /// table stays as it is, because a table that is complete means a run that is.
     pub(super) fn cut_short(&mut self, footer: &Footer) {
-        for sink in self.sinks.iter_mut().skip(1) {
+        let whole = self.sinks.iter_mut().skip(1).filter(|sink| !sink.is_broken);
+        for sink in whole {
             if let Err(error) = sink.report.end(footer, &mut sink.out) {
                 super::say(&format!("warning: writing {}: {error}", sink.name));
             }
@@ -75,7 +80,9 @@ impl Output {
         mut write: impl FnMut(&mut dyn Report, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Fault> {
         for sink in &mut self.sinks {
-            write(&mut *sink.report, &mut *sink.out).map_err(|error| {
+            let written = write(&mut *sink.report, &mut *sink.out);
+            written.and_then(|()| sink.out.flush()).map_err(|error| {
+                sink.is_broken = true;
                 Fault::new(Kind::Output, error.to_string())
                     .while_doing(format!("writing {}", sink.name))
             })?;

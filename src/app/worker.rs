@@ -12,6 +12,7 @@ use crate::base::Clock;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
+use crate::base::Rank;
 use crate::base::fault::Place;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
@@ -108,9 +109,11 @@ fn open(
             common.backend.name()
         )
     });
-    let (session, outcome) = split(opened.map_err(|fault| fault.at(place(seat))));
-    plane.agree(step("the communicator", common.init_limit), outcome)?;
-    session.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not open the communicator"))
+    // the others are inside the library, waiting for this rank: they must be told before they are met
+    let session = opened.map_err(|fault| fault.at(place(common, seat)))?;
+    plane.pulse().enter("waiting for the others' communicators");
+    plane.barrier(step("the communicator", common.init_limit))?;
+    Ok(session)
 }
 
 /// The two halves of a result, so that the fault can travel and the value stay.
@@ -138,7 +141,7 @@ fn memory_limit(
                 mine = Some(mine.map_or(share, |least| least.min(share)));
             }
             Ok(None) => {}
-            Err(fault) => outcome = Err(fault.at(place(seat))),
+            Err(fault) => outcome = Err(fault.at(place(common, seat))),
         }
     }
     plane.agree(step("the free memory", common.init_limit), outcome)?;
@@ -202,13 +205,13 @@ fn engine<'s>(
     session: &'s mut dyn Session,
     plane: &'s dyn Bootstrap,
 ) -> Result<Engine<'s>, Fault> {
-    let gpu = |rank: &crate::base::Rank| {
-        let device = &common.fleet.seats[rank.0 as usize].device;
-        device.uuid.as_ref().map(|_| device.ordinal)
-    };
     let seats = Seats {
         world: seat.world,
-        gpus: seat.ranks.iter().map(gpu).collect(),
+        gpus: seat
+            .ranks
+            .iter()
+            .map(|&rank| gpu(common.fleet, rank))
+            .collect(),
         ranks: seat.ranks.clone(),
         host: seat.host.clone(),
     };
@@ -221,7 +224,7 @@ fn engine<'s>(
         plan::max_bytes(spec),
         common.rules,
     );
-    let (engine, outcome) = split(made.map_err(|fault| fault.at(place(seat))));
+    let (engine, outcome) = split(made.map_err(|fault| fault.at(place(common, seat))));
     plane.agree(step("the buffers", common.init_limit), outcome)?;
     engine.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not allocate its buffers"))
 }
@@ -237,7 +240,7 @@ fn prove_checker(
     let jobs = plan::jobs(spec, common.fleet.world(), 0)?;
     let first = jobs.iter().find(|job| job.work == Work::Measure);
     let proved = first.map_or(Ok(()), |job| engine.prove_checker(job));
-    let proved = proved.map_err(|fault| fault.at(place(seat)));
+    let proved = proved.map_err(|fault| fault.at(place(common, seat)));
     plane.agree(step("the checker's test", common.init_limit), proved)
 }
 
@@ -274,12 +277,19 @@ fn step(name: &str, limit: Duration) -> Step<'_> {
 }
 
 /// Where a thread is, for its faults.
-pub(super) fn place(seat: &ThreadSeat) -> Place {
+pub(super) fn place(common: &Common<'_>, seat: &ThreadSeat) -> Place {
+    let first = seat.ranks.first().copied().unwrap_or(Rank(0));
     Place {
-        rank: seat.ranks.first().map_or(0, |rank| rank.0),
+        rank: first.0,
         host: seat.host.clone(),
-        gpu: None,
+        gpu: gpu(common.fleet, first),
     }
+}
+
+/// The GPU of a rank; what has no UUID is none.
+pub(super) fn gpu(fleet: &Fleet, rank: Rank) -> Option<u32> {
+    let device = &fleet.seats[rank.0 as usize].device;
+    device.uuid.as_ref().map(|_| device.ordinal)
 }
 
 #[cfg(test)]

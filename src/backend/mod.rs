@@ -7,6 +7,7 @@ mod sim;
 use crate::base::pattern::{Recipe, Stretch};
 use crate::base::{Buffer, Bytes, Clock, Env, Fault, Rank, Span, World};
 use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Witness;
 use crate::ops::Ops;
 use crate::record::{DeviceRecord, LibraryRecord, Mismatches};
 use std::fmt::Debug;
@@ -74,6 +75,17 @@ pub trait Backend: Debug + Sync {
 
     /// Whether one thread drives all its `-g` ranks (grouped calls), or every rank is a thread.
     fn lanes_share_a_thread(&self) -> bool;
+
+    /// Whether an operation is complete when its call returns, so that every one is progress; else
+    /// only what is waited for is known to be.
+    fn launches_block(&self) -> bool {
+        false
+    }
+
+    /// Whom to ask why a run hangs; nobody by default.
+    fn witness(&self, _wish: &Wish) -> Option<Witness> {
+        None
+    }
 
     /// Loads its libraries and lists this process's devices; creates nothing.
     ///

@@ -85,7 +85,8 @@ pub(super) fn accuse(fault: Fault, seats: &[Seat]) -> Fault {
         ..fault.clone()
     };
     let (place, who) = name(&culprits);
-    let mut details = vec![format!("noticed by {noticed}")];
+    let by = if noticed.place.is_some() { " by" } else { ":" };
+    let mut details = vec![format!("noticed{by} {noticed}")];
     details.extend(fault.details);
     Fault {
         message: who + &verdict(first, culprits.len()),
@@ -124,12 +125,15 @@ fn verdict(first: &Seat, count: usize) -> String {
             first.pid
         ),
         None => "did not go on and give no answer: they are stopped or hung".to_owned(),
-        Some(said) => format!(
-            "did not go on while {}: {} operations issued, {} finished; all others are further",
-            said.doing(),
-            said.issued,
-            said.finished
-        ),
+        Some(said) => {
+            let counts = match said.issued {
+                0 => String::new(),
+                1 => format!(": 1 operation issued, {} finished", said.finished),
+                many => format!(": {many} operations issued, {} finished", said.finished),
+            };
+            let doing = said.doing();
+            format!("did not go on while {doing}{counts}; all others are further")
+        }
     }
 }
 

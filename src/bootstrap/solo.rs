@@ -2,7 +2,9 @@
 
 use super::finish::Finish;
 use super::witness::Stand;
-use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness, arrivals};
+use super::{
+    Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness, arrivals, peer,
+};
 use crate::base::{Fault, Kind};
 
 /// The control plane of a single process.
@@ -30,6 +32,7 @@ impl Solo {
     /// Adds what each thread is doing, and what the witness says.
     fn hold_inquest(&self, fault: Fault) -> Fault {
         let seats = arrivals::seats(&self.peers, &[Some(self.pulse.read_each())], &[false]);
+        let fault = fault.at(peer::place(&self.peers[0], 0));
         let fault = arrivals::add_table(arrivals::accuse(fault, &seats), &seats);
         let said = self.stand.take().map(|witness| witness.ask());
         said.unwrap_or_default()

@@ -82,11 +82,14 @@ impl Engine<'_> {
         let first = u64::from(iteration) * u64::from(m);
         if m == 1 {
             self.launch(job, first)?;
-            return self.after_operation();
+        } else {
+            let this = &*self;
+            this.session
+                .group(&mut || (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op)))?;
         }
-        let this = &*self;
-        this.session
-            .group(&mut || (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op)))?;
+        if self.rules.launches_block {
+            self.plane.pulse().caught_up();
+        }
         self.after_operation()
     }
 

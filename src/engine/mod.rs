@@ -38,6 +38,10 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Into how many parts operations that are not timed are cut, after each of which they are waited
+/// for: only then is it known that they have got on.
+const MARKS: u32 = 8;
+
 /// How an engine measures.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
@@ -45,6 +49,8 @@ pub struct Rules {
     pub blocking: Blocking,
     /// How long members may wait for each other between operations.
     pub control_limit: Duration,
+    /// Whether an operation is complete when its call returns.
+    pub launches_block: bool,
     /// Seed of the data; every check draws a fresh one from it.
     pub seed: u64,
 }
@@ -112,19 +118,26 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// Whatever ends the run, on any thread of the world.
     pub fn run(&mut self, job: &Job) -> Result<Option<Measured>, Fault> {
-        match job.work {
+        self.plane.pulse().work(true);
+        let done = match job.work {
             Work::WarmUp => self.warm_up(job).map(|()| None),
             Work::Measure => self.measure(job).map(Some),
-        }
+        };
+        self.plane.pulse().work(false);
+        done
     }
 
     /// Untimed operations on one size; what the backend does not offer is left to the rows.
     fn warm_up(&mut self, job: &Job) -> Result<(), Fault> {
         self.enter(&job.case, "warming up");
-        for _ in 0..job.case.iterations {
+        let part = job.case.iterations.div_ceil(MARKS);
+        for iteration in 1..=job.case.iterations {
             match self.enqueue_once(job) {
                 Err(fault) if fault.kind == Kind::Unsupported => return Ok(()),
                 other => other?,
+            }
+            if iteration.is_multiple_of(part) {
+                self.drain()?;
             }
         }
         self.drain()
@@ -149,6 +162,13 @@ impl<'a> Engine<'a> {
         let recipe = self.draw(job);
         self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
         let tried = self.enqueue_once(job).and_then(|()| self.drain());
+        if tried
+            .as_ref()
+            .is_err_and(|fault| fault.kind != Kind::Unsupported)
+        {
+            // the others may be inside the operation, waiting for this rank: no agreement with them
+            return tried.map(|()| None);
+        }
         match self
             .plane
             .agree(self.step("the first operation of a size"), tried)

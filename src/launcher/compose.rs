@@ -64,7 +64,7 @@ pub fn join(wish: &Wish, env: &Env, here: &Here, clock: &Arc<dyn Clock>) -> Resu
         seat: taken.seat,
         plane,
         notes: taken.notes,
-        meeting,
+        meeting: meeting.into(),
     })
 }
 
@@ -144,7 +144,9 @@ struct Table<'a> {
 type Met = (Arc<dyn ProcessPlane>, Box<dyn Meeting>);
 
 /// What the first process leaves for the others where a launcher carries it.
-#[derive(Debug, Serialize, Deserialize)]
+///
+/// It cannot be printed, because it holds the secret.
+#[derive(Serialize, Deserialize)]
 struct Card {
     addresses: Vec<SocketAddr>,
     secret: String,
@@ -238,10 +240,9 @@ impl Table<'_> {
             );
         }
         let text = meeting.lookup(self.limit)?;
-        let card: Card = serde_json::from_str(&text).map_err(|error| {
-            let text = format!("what rank 0 left cannot be read: {error}");
-            Fault::new(Kind::Disagree, text)
-        })?;
+        // the parser's words might quote the secret
+        let card: Card = serde_json::from_str(&text)
+            .map_err(|_| Fault::new(Kind::Disagree, "what rank 0 left cannot be read"))?;
         let secret = secret.unwrap_or_else(|| Secret::new(card.secret));
         self.connect(&card.addresses, secret)
     }

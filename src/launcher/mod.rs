@@ -168,7 +168,7 @@ pub struct Joined {
     /// What a reader must know, without `note: `.
     pub notes: Vec<String>,
     /// What the launcher goes on offering; keep it as long as the run.
-    pub meeting: Box<dyn Meeting>,
+    pub meeting: Arc<dyn Meeting>,
 }
 
 /// The launcher of a name.

@@ -115,4 +115,7 @@ pub struct Footer {
     pub exit_code: u8,
     /// What ended the run early, if something did.
     pub fault: Option<String>,
+    /// Whether that was a signal, so that nothing need be wrong.
+    #[serde(default)]
+    pub interrupted: bool,
 }

@@ -122,6 +122,7 @@ fn footer(wrong_measurements: u64, average_busbw_gbps: f64) -> Footer {
         average_busbw_gbps,
         exit_code: 0,
         fault: None,
+        interrupted: false,
     }
 }
 

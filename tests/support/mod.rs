@@ -182,11 +182,6 @@ impl Bootstrap for Spoke {
     }
 
     fn fail(&self, fault: Fault) -> Ending {
-        Ending {
-            mute: false,
-            exit_code: fault.kind.exit_code(),
-            report: None,
-            fault,
-        }
+        Ending::by(fault).untold()
     }
 }

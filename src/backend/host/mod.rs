@@ -77,6 +77,10 @@ impl Backend for Host {
         false
     }
 
+    fn launches_block(&self) -> bool {
+        true
+    }
+
     fn probe(&self, _wish: &Wish) -> Result<Equipment, Fault> {
         let device = DeviceRecord {
             ordinal: 0,

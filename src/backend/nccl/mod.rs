@@ -7,6 +7,7 @@ mod abort;
 mod check;
 mod lane;
 mod open;
+mod ras;
 mod session;
 
 use super::Backend;
@@ -16,6 +17,7 @@ use super::ThreadSeat;
 use super::Wish;
 use crate::base::Fault;
 use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Witness;
 use crate::ffi::cuda::Driver;
 use crate::ffi::nccl::Nccl;
 use crate::record::DeviceRecord;
@@ -41,6 +43,10 @@ impl Backend for NcclBackend {
 
     fn lanes_share_a_thread(&self) -> bool {
         true
+    }
+
+    fn witness(&self, wish: &Wish) -> Option<Witness> {
+        ras::witness(&wish.env)
     }
 
     fn probe(&self, wish: &Wish) -> Result<Equipment, Fault> {

@@ -26,7 +26,7 @@ pub(super) struct Inquest {
     latest: Duration,
     faults: Vec<Group>,
     /// The first deadline that passed; others come of the same thing.
-    late: Option<Late>,
+    late: Option<Fault>,
     asked: bool,
     answers: Vec<Option<Vec<Reading>>>,
     /// Members that have met a fault: what they meet after it comes of it.
@@ -43,15 +43,6 @@ struct Group {
     /// Who met it, which need not be who told it.
     members: Vec<usize>,
     death: bool,
-}
-
-/// A deadline that passed.
-#[derive(Debug)]
-enum Late {
-    /// A member's own: who is to blame is to be found out.
-    Told(Fault),
-    /// That of a step, whose fault says already who did not come.
-    Step(Fault),
 }
 
 /// Somebody beside the members who may know more.
@@ -99,7 +90,7 @@ impl Inquest {
         };
         if fault.kind == Kind::Timeout {
             let fault = fault.at(peer::place(&self.peers[member], member));
-            self.late.get_or_insert(Late::Told(fault));
+            self.late.get_or_insert(fault);
             return self.ask(now);
         }
         self.add(owner, fault, false);
@@ -134,7 +125,7 @@ impl Inquest {
             peer::ranks_with_hosts(&self.peers, &absent)
         );
         let fault = Fault::new(Kind::Timeout, text);
-        self.late.get_or_insert(Late::Step(fault));
+        self.late.get_or_insert(fault);
         self.ask(now)
     }
 
@@ -256,13 +247,9 @@ impl Inquest {
     }
 
     /// Adds the fault of a deadline, with who is to blame and who was where; whether somebody gives no answer.
-    fn complete_late(&mut self, late: Late, faults: &mut Vec<Fault>) -> bool {
+    fn complete_late(&mut self, late: Fault, faults: &mut Vec<Fault>) -> bool {
         let seats = arrivals::seats(&self.peers, &self.answers, &self.gone);
-        let fault = match late {
-            Late::Told(fault) => arrivals::accuse(fault, &seats),
-            Late::Step(fault) => fault,
-        };
-        let mut fault = arrivals::add_table(fault, &seats);
+        let mut fault = arrivals::add_table(arrivals::accuse(late, &seats), &seats);
         if let Witness::Heard(said) = std::mem::replace(&mut self.witness, Witness::Nobody) {
             fault.details.extend(said);
         }

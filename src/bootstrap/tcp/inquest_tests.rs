@@ -132,7 +132,8 @@ fn when_a_step_is_overdue_who_gives_no_answer_comes_first_in_the_table() {
     assert!(ending.mute);
     assert_eq!(
         ending.report.unwrap(),
-        "3 of 5 ranks came to `plan` within 60 s; missing: 1, 2 (node1)\n  \
+        "rank 2 (node1): did not go on and gives no answer: process 1002 is stopped or hung\n  \
+         noticed: 3 of 5 ranks came to `plan` within 60 s; missing: 1, 2 (node1)\n  \
          ranks    host   gpus  issued  finished  doing\n  \
          2        node1  –          –         –  no answer: stopped or hung\n  \
          0, 3, 4  node1  –        120        20  measuring 1 MiB\n  \

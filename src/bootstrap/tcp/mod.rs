@@ -9,6 +9,8 @@ mod core;
 mod desk;
 mod frame;
 pub mod fuzz;
+#[cfg(test)]
+mod hostile_tests;
 mod hub;
 mod inquest;
 mod line;

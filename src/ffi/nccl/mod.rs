@@ -270,7 +270,12 @@ impl Nccl {
         // SAFETY: a null communicator asks for the process's last message, which NCCL keeps in a
         // buffer that it never frees.
         let last = unsafe { text_of((self.calls.get_last_error)(null_mut())) };
-        let fault = Fault::new(Kind::Call, message);
+        // what NCCL meets when another rank has left comes of that rank's own fault
+        let kind = match code {
+            NcclResult::REMOTE_ERROR => Kind::Peer,
+            _ => Kind::Call,
+        };
+        let fault = Fault::new(kind, message);
         let fault = match last {
             Some(last) => fault.detail(format!(
                 "NCCL's last message, which may predate this call: {}",

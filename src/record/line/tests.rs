@@ -118,6 +118,7 @@ fn footer() -> Footer {
         average_busbw_gbps: 0.2,
         exit_code: 5,
         fault: None,
+        interrupted: false,
     }
 }
 
