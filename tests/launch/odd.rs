@@ -45,6 +45,10 @@ fn more_ranks_than_anybody_has_are_refused_and_neither_waited_for_nor_counted_ro
             );
         }
     }
+    usage(
+        &["where", "-g", "4096", "-t", "4096"],
+        "16777216 ranks for each",
+    );
     let far = [
         "--rank",
         "0",
