@@ -81,7 +81,7 @@ fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Endin
         args,
         env,
         here,
-        exit: Exit::new(Arc::clone(&joined.meeting), Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
         joined: &joined,
         clock: Arc::clone(clock),
         met: clock.now().saturating_sub(started),
