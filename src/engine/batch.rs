@@ -87,6 +87,7 @@ impl Engine<'_> {
             this.session
                 .group(&mut || (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op)))?;
         }
+        self.plane.pulse().accepted();
         if self.rules.launches_block {
             self.plane.pulse().caught_up();
         }
@@ -98,9 +99,8 @@ impl Engine<'_> {
         let shift = index % slots(self.capacity, &job.case) * job.case.size.0;
         self.plane.pulse().issued(1);
         if let [lane] = self.lanes.as_slice() {
-            return job
-                .what
-                .launch(self.session.ops(0), &lane.call(&job.case, shift));
+            let call = lane.call(&job.case, shift);
+            return job.what.launch(self.session.ops(0), &call);
         }
         self.session.group(&mut || {
             self.lanes.iter().enumerate().try_for_each(|(index, lane)| {
@@ -128,7 +128,9 @@ impl Engine<'_> {
 
     /// Enqueues one operation at the start of the buffers.
     pub(super) fn enqueue_once(&mut self, job: &Job) -> Result<(), Fault> {
-        self.launch(job, 0)
+        self.launch(job, 0)?;
+        self.plane.pulse().accepted();
+        Ok(())
     }
 
     /// Polls until all enqueued work is complete; gives the processor away between polls.
