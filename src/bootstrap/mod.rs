@@ -163,6 +163,10 @@ pub trait ProcessPlane: Bootstrap {
     /// Who the processes are, by member.
     fn peers(&self) -> &[PeerInfo];
 
+    /// Where this process met the others: the address on which it listens or to which it connected;
+    /// none where there is nobody else.
+    fn place(&self) -> Option<&str>;
+
     /// Runs `hook`, on a thread of its own, when the run is ended by a fault, wherever it was met;
     /// at once if it has been. The hook may block: it aborts what this process waits for.
     fn on_end(&self, hook: EndHook);

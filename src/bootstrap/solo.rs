@@ -82,6 +82,10 @@ impl ProcessPlane for Solo {
         &self.peers
     }
 
+    fn place(&self) -> Option<&str> {
+        None
+    }
+
     fn on_end(&self, hook: EndHook) {
         self.finish.on_end(hook);
     }

@@ -107,7 +107,9 @@ fn start(
     let mut listener = Some(listener);
     for rank in 0..count {
         let mut command = Command::new(&program);
-        command.args(place(rank, count, address)).args(arguments);
+        let place = place(rank, count, address);
+        let (word, options) = arguments.split_at(first_word(arguments));
+        command.args(word).args(place).args(options);
         command.env(SECRET, &secret);
         command.env(PARENT, std::process::id().to_string());
         match listener.take() {
@@ -134,6 +136,12 @@ fn place(rank: u32, world: u32, address: SocketAddr) -> Vec<String> {
         .into_iter()
         .flat_map(|(name, value)| [name.to_owned(), value])
         .collect()
+}
+
+/// How many arguments come before the place: a subcommand is known by being the first, and behind
+/// a `--` nothing is an option.
+fn first_word(arguments: &[String]) -> usize {
+    usize::from(arguments.first().is_some_and(|word| !word.starts_with('-')))
 }
 
 /// `arguments` less `--spawn N` and `--spawn=N`.
@@ -291,6 +299,16 @@ mod tests {
     fn children_get_the_arguments_without_the_wish_to_spawn() {
         let given = ["allreduce", "--spawn", "3", "-b", "8", "--spawn=4"].map(str::to_owned);
         assert_eq!(without_spawn(&given), ["allreduce", "-b", "8"]);
+    }
+
+    #[test]
+    fn a_subcommand_stays_the_first_argument() {
+        let count = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            first_word(&words)
+        };
+        assert_eq!((count("where --json"), count("-g 3 allreduce")), (1, 0));
+        assert_eq!(count(""), 0);
     }
 
     #[test]

@@ -32,6 +32,14 @@ pub(super) struct Found {
     inbox: Inbox,
 }
 
+impl Found {
+    /// Where the other end listens.
+    pub(super) fn place(&self) -> String {
+        let address = self.stream.peer_addr();
+        address.map_or_else(|_| "?".to_owned(), |address| address.to_string())
+    }
+}
+
 /// Why an attempt came to nothing.
 #[derive(Debug)]
 enum Miss {

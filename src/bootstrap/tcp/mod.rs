@@ -77,6 +77,7 @@ pub struct Joining {
 pub struct TcpPlane {
     member: usize,
     peers: Vec<PeerInfo>,
+    place: String,
     desk: Arc<Desk>,
     pulse: Arc<Pulse>,
     uplink: Uplink,
@@ -120,7 +121,7 @@ pub fn host(
         .and_then(|listeners| {
             hub::Hub::new(hub::Parts {
                 listeners,
-                core: core::Core::new(place, members, joining.me.clone(), times),
+                core: core::Core::new(place.clone(), members, joining.me.clone(), times),
                 members,
                 desk: Arc::clone(&desk),
                 pulse: Arc::clone(&pulse),
@@ -131,7 +132,7 @@ pub fn host(
         })
         .map_err(|error| system_fault(&error))?;
     start(move || hub.run())?;
-    TcpPlane::settle(joining, desk, pulse, Uplink::Own(mailbox))
+    TcpPlane::settle(joining, place, (desk, pulse), Uplink::Own(mailbox))
 }
 
 /// Joins as another process: looks for the first at `candidates`, in order, again and again.
@@ -153,10 +154,11 @@ pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane,
     );
     let shared = (Arc::clone(&desk), Arc::clone(&pulse));
     let member = usize::try_from(joining.member).unwrap_or(usize::MAX);
+    let place = found.place();
     let (service, outgoing) =
         member::Service::new(found, shared, job, member).map_err(|error| system_fault(&error))?;
     start(move || service.run())?;
-    TcpPlane::settle(joining, desk, pulse, Uplink::Remote(outgoing, job))
+    TcpPlane::settle(joining, place, (desk, pulse), Uplink::Remote(outgoing, job))
 }
 
 fn start(work: impl FnOnce() + Send + 'static) -> Result<(), Fault> {
@@ -178,13 +180,14 @@ impl TcpPlane {
     /// Waits until all have met.
     fn settle(
         joining: &Joining,
-        desk: Arc<Desk>,
-        pulse: Arc<Pulse>,
+        place: String,
+        (desk, pulse): (Arc<Desk>, Arc<Pulse>),
         uplink: Uplink,
     ) -> Result<Self, Ending> {
         let mut plane = Self {
             member: usize::try_from(joining.member).unwrap_or(usize::MAX),
             peers: Vec::new(),
+            place,
             desk,
             pulse,
             uplink,
@@ -337,6 +340,10 @@ impl Bootstrap for TcpPlane {
 impl ProcessPlane for TcpPlane {
     fn peers(&self) -> &[PeerInfo] {
         &self.peers
+    }
+
+    fn place(&self) -> Option<&str> {
+        Some(&self.place)
     }
 
     fn on_end(&self, hook: EndHook) {
