@@ -12,21 +12,21 @@
 
 #[path = "launch/cluster.rs"]
 mod cluster;
+#[path = "launch/containers.rs"]
+mod containers;
 #[path = "launch/flood.rs"]
 mod flood;
 #[path = "launch/hangs.rs"]
 mod hangs;
-#[path = "launch/containers.rs"]
-mod containers;
 #[path = "launch/harness.rs"]
 mod harness;
+#[cfg(feature = "mpi")]
+#[path = "launch/mpi.rs"]
+mod mpi;
 #[path = "launch/outputs.rs"]
 mod outputs;
 #[path = "launch/signals.rs"]
 mod signals;
-#[cfg(feature = "mpi")]
-#[path = "launch/mpi.rs"]
-mod mpi;
 #[path = "common/stand_ins.rs"]
 mod stand_ins;
 #[path = "launch/table.rs"]

@@ -44,6 +44,10 @@ impl Backend for MpiBackend {
         false
     }
 
+    fn launches_block(&self) -> bool {
+        true
+    }
+
     fn probe(&self, _wish: &Wish) -> Result<Equipment, Fault> {
         let library = LibraryRecord {
             name: "mpi".to_owned(),
