@@ -106,6 +106,8 @@ impl Process<'_> {
 
     fn work(&self, plane: &dyn Bootstrap) -> Result<u8, Fault> {
         let seat = self.seat(plane.members())?;
+        let outcome = self.args.backend.probe(&seat.wish).map(drop);
+        plane.agree(self.step("what the backend finds"), outcome)?;
         let mut session = self.args.backend.open(&seat, plane)?;
         self.exit.add(session.aborter());
         let sizes: Vec<_> = self.args.sweep.sizes().collect();

@@ -79,7 +79,7 @@ struct Options {
 
 const AFTER: &str = "\
 Examples:
-  mpirun -n 2 ncclbench pingpong
+  mpirun -n 2 ncclbench pingpong --launcher mpi
   ncclbench pingpong --backend host --spawn 2 -e 64K
 ";
 

@@ -48,7 +48,8 @@ impl Backend for MpiBackend {
         true
     }
 
-    fn probe(&self, _wish: &Wish) -> Result<Equipment, Fault> {
+    fn probe(&self, wish: &Wish) -> Result<Equipment, Fault> {
+        Mpi::expect_joinable(&wish.env)?;
         let library = LibraryRecord {
             name: "mpi".to_owned(),
             path: "linked".to_owned(),
