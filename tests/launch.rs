@@ -23,6 +23,8 @@ mod harness;
 #[cfg(feature = "mpi")]
 #[path = "launch/mpi.rs"]
 mod mpi;
+#[path = "launch/odd.rs"]
+mod odd;
 #[path = "launch/outputs.rs"]
 mod outputs;
 #[path = "launch/signals.rs"]

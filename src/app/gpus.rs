@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 /// several are visible, ranks take them in order. A CPU plays as many as are asked for.
 ///
 /// # Errors
-/// `Launch` where the process sees none.
+/// `Launch` where the process sees none, `Usage` where `NCCL_TESTS_DEVICE` is beyond the last.
 pub(super) fn device(card: &Card, local: u32) -> Result<DeviceRecord, Fault> {
     let first = card.devices.first().ok_or_else(|| {
         let text = format!("no device is visible on {}", card.host);
@@ -30,8 +30,21 @@ pub(super) fn device(card: &Card, local: u32) -> Result<DeviceRecord, Fault> {
             ..first.clone()
         });
     }
-    let index = (card.first_device.unwrap_or(0) + local) as usize % card.devices.len();
+    let start = card.first_device.unwrap_or(0) as usize;
+    if start >= card.devices.len() {
+        return Err(no_such_device(card, start));
+    }
+    let index = (start + local as usize) % card.devices.len();
     Ok(card.devices[index].clone())
+}
+
+fn no_such_device(card: &Card, first: usize) -> Fault {
+    Fault::usage(format!(
+        "`NCCL_TESTS_DEVICE` is {first} on {}, where {} devices are visible; expected 0 to {}",
+        card.host,
+        card.devices.len(),
+        card.devices.len() - 1
+    ))
 }
 
 /// What the processes of one host see together, and how many ranks they hold.
@@ -223,6 +236,21 @@ mod tests {
         let taken: Vec<_> = fleet.seats.iter().map(|seat| &seat.device).collect();
         assert_eq!(taken[2].uuid.as_deref(), Some("c"));
         assert!(taken.iter().all(|device| device.ordinal == 0));
+    }
+
+    #[test]
+    fn a_first_device_that_is_not_there_is_refused_and_not_counted_round() {
+        let mut one = card("n1", &["a", "b"]);
+        for (first, taken) in [(1, Some("b")), (2, None), (u32::MAX, None)] {
+            one.first_device = Some(first);
+            let given = device(&one, 0);
+            let uuid = given.as_ref().ok().map(|device| device.uuid.as_deref());
+            assert_eq!(uuid, taken.map(Some));
+            if let Err(fault) = given {
+                assert_eq!(fault.kind, Kind::Usage);
+                assert!(fault.message.contains("expected 0 to 1"), "{fault}");
+            }
+        }
     }
 
     #[test]

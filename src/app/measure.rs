@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let spawned = args.launch.spawn.is_some();
     let done = if spawned {
-        spawn::run(&args.launch, &args.argv, &clock)
+        spawn::run(&args.launch, env, &args.argv, &clock)
     } else {
         take_part(args, env, &clock)
     };
@@ -81,7 +81,7 @@ fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Endin
         args,
         env,
         here,
-        exit: Exit::new(Arc::clone(&joined.meeting), Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
         joined: &joined,
         clock: Arc::clone(clock),
         met: clock.now().saturating_sub(started),
@@ -140,14 +140,14 @@ impl Process<'_> {
     }
 
     fn conduct(&self) -> Result<Tally, Fault> {
+        let seed = self.seed()?;
         let started = self.clock.now();
-        let found = self.probe()?;
+        let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
         let fleet = Fleet::seat(self.cards(&found)?, self.args.allow_shared_gpu)?;
-        let seed = self.seed()?;
         let mut narrator = None;
         if self.joined.plane.member() == 0 {
-            let narrator = narrator.insert(self.narrator(fleet.clone(), &found)?);
+            let narrator = narrator.insert(self.narrator(fleet.clone(), &found, seed)?);
             self.exit.keep(narrator.book());
             narrator.took("bootstrap", self.met);
             narrator.took("libraries", probed);
@@ -156,8 +156,8 @@ impl Process<'_> {
     }
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
-    fn probe(&self) -> Result<Equipment, Fault> {
-        let found = self.args.backend.probe(&self.backend_wish());
+    fn probe(&self, seed: u64) -> Result<Equipment, Fault> {
+        let found = self.args.backend.probe(&self.backend_wish(seed));
         let (found, outcome) = match found {
             Ok(found) => (Some(found), Ok(())),
             Err(fault) => (None, Err(fault)),
@@ -186,16 +186,16 @@ impl Process<'_> {
         all.iter().map(|bytes| bootstrap::decode(bytes)).collect()
     }
 
-    /// The first process's seed, so that all ranks make the same data; a fresh one unless it is given.
     fn seed(&self) -> Result<u64, Fault> {
-        let mine = self.args.seed;
-        let said = self
-            .plane()
-            .broadcast(self.step("the seed"), &bootstrap::encode(&mine)?)?;
-        bootstrap::decode(&said)
+        super::seed::agree(
+            &*self.joined.plane,
+            self.step("the seed"),
+            self.args.seed,
+            self.args.backend.measures(),
+        )
     }
 
-    fn narrator(&self, fleet: Fleet, found: &Equipment) -> Result<Narrator<'_>, Fault> {
+    fn narrator(&self, fleet: Fleet, found: &Equipment, seed: u64) -> Result<Narrator<'_>, Fault> {
         let mut notes = self.joined.notes.clone();
         notes.extend(found.notes.iter().cloned());
         notes.extend(fleet.notes.iter().cloned());
@@ -208,6 +208,7 @@ impl Process<'_> {
             measured: self.args.backend.measures(),
             average: self.args.average,
             timestamps: self.args.timestamps,
+            seed,
             notes,
         };
         Narrator::new(facts, self.args.output.as_deref())
@@ -256,13 +257,13 @@ impl Process<'_> {
                 .map(|plane| Arc::new(plane) as Arc<dyn Bootstrap>)
                 .collect();
         let _watch = self.watch(&planes)?;
-        self.call_witness();
+        self.call_witness(common.rules.seed);
         let mut narrator = narrator;
         std::thread::scope(|scope| {
             let running: Vec<_> = (0u32..)
                 .zip(&planes)
                 .map(|(thread, plane)| {
-                    let seat = self.thread_seat(common.fleet, thread, lanes);
+                    let seat = self.thread_seat(common, thread, lanes);
                     let narrator = narrator.take();
                     plane.pulse().drive(gpus(common.fleet, &seat));
                     scope.spawn(move || self.work(common, &seat, &**plane, narrator))
@@ -301,8 +302,8 @@ impl Process<'_> {
     }
 
     /// The library under test may know why it hangs.
-    fn call_witness(&self) {
-        if let Some(witness) = self.args.backend.witness(&self.backend_wish()) {
+    fn call_witness(&self, seed: u64) {
+        if let Some(witness) = self.args.backend.witness(&self.backend_wish(seed)) {
             self.joined.plane.call_witness(witness);
         }
     }
@@ -317,7 +318,8 @@ impl Process<'_> {
         Watch::start(planes, limit, Arc::clone(&self.clock), on_timeout).map(Some)
     }
 
-    fn thread_seat(&self, fleet: &Fleet, thread: u32, lanes: u32) -> ThreadSeat {
+    fn thread_seat(&self, common: &Common<'_>, thread: u32, lanes: u32) -> ThreadSeat {
+        let fleet = common.fleet;
         let process = self.joined.seat.process;
         let first = process * self.args.threads * self.args.gpus + thread * lanes;
         let ranks: Vec<_> = (first..first + lanes).map(Rank).collect();
@@ -331,16 +333,16 @@ impl Process<'_> {
             limit: self.args.timeout_init,
             op_limit: self.args.timeout_op,
             clock: Arc::clone(&self.clock),
-            wish: self.backend_wish(),
+            wish: self.backend_wish(common.rules.seed),
         }
     }
 
-    fn backend_wish(&self) -> backend::Wish {
+    fn backend_wish(&self, seed: u64) -> backend::Wish {
         let variable = self.env.get("NCCLBENCH_NCCL").map(str::to_owned);
         backend::Wish {
             nccl_lib: self.args.nccl_lib.clone().or(variable),
             env: self.env.clone(),
-            seed: self.args.seed,
+            seed,
         }
     }
 

@@ -11,6 +11,7 @@ mod narrator;
 mod output;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod seed;
 mod signals;
 mod spawn;
 mod whereabouts;

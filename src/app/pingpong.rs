@@ -126,7 +126,7 @@ impl Process<'_> {
         let mut wrong = 0;
         for size in sizes {
             let (figures, found) = pair.run(size, loops)?;
-            let all = self.gather(plane, found)?;
+            let all = self.gather(plane, &found)?;
             wrong += all.wrong;
             if is_first {
                 tell(&row(size.0, figures, &all));
@@ -141,10 +141,10 @@ impl Process<'_> {
     }
 
     /// What both ranks found.
-    fn gather(&self, plane: &dyn Bootstrap, mine: Mismatches) -> Result<Mismatches, Fault> {
+    fn gather(&self, plane: &dyn Bootstrap, mine: &Mismatches) -> Result<Mismatches, Fault> {
         let mut all = Mismatches::default();
         let step = self.step("what the ranks found");
-        for theirs in plane.all_gather(step, &bootstrap::encode(&mine)?)? {
+        for theirs in plane.all_gather(step, &bootstrap::encode(mine)?)? {
             all.add(bootstrap::decode(&theirs)?);
         }
         Ok(all)

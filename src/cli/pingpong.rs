@@ -37,7 +37,7 @@ pub struct PingpongArgs {
 
 /// Measures two ranks alone: latency and one-way bandwidth of messages in host memory
 ///
-/// As osu_latency and osu_bw do: latency is half a round trip; for the bandwidth 64 messages are
+/// As `osu_latency` and `osu_bw` do: latency is half a round trip; for the bandwidth 64 messages are
 /// started together, all are waited for, and 4 bytes come back. Each rank is a process. What has
 /// arrived is checked.
 #[derive(Debug, Parser)]

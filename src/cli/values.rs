@@ -32,6 +32,9 @@ pub(super) fn whole(
 /// The most that nccl-tests can hold in a C `int`.
 pub(super) const MANY: u32 = i32::MAX as u32;
 
+/// More processes than any launcher starts: what is above is a mistake, and memory is reserved for each.
+pub(super) const MOST_PROCESSES: u32 = 1 << 20;
+
 /// Any number of 64 bits.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     integer(text, "an integer from 0 to 18446744073709551615")
@@ -42,7 +45,7 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
 fn integer(text: &str, range: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None if text.len() > 1 && text.starts_with('0') => {
+        None if is_octal(text) => {
             return Err(format!(
                 "`{text}` starts with 0, which nccl-tests reads as octal; expected {range}"
             ));
@@ -50,6 +53,10 @@ fn integer(text: &str, range: &str) -> Result<u64, String> {
         None => text.parse().ok(),
     };
     parsed.ok_or_else(|| format!("`{text}` is not {range}"))
+}
+
+fn is_octal(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn out_of_range(text: &str, range: &str) -> String {
@@ -95,6 +102,17 @@ pub(super) fn label(text: &str) -> Result<String, String> {
         .ok_or_else(|| "the name is empty or not one line".to_owned())
 }
 
+/// The name of a file to write. `-` would be taken for stdout, which holds the table.
+pub(super) fn file(text: &str) -> Result<String, String> {
+    match text {
+        "-" => Err(
+            "`-` is no file, and stdout holds the table; expected a name, e.g. `run.jsonl` or `./-`"
+                .to_owned(),
+        ),
+        _ => label(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +143,19 @@ mod tests {
     fn a_leading_zero_is_refused_because_nccl_tests_would_read_octal() {
         assert!(whole(0, MANY)("010").unwrap_err().contains("octal"));
         assert_eq!(whole(0, MANY)("0"), Ok(0));
+    }
+
+    #[test]
+    fn a_fraction_is_not_taken_for_an_octal_number() {
+        let message = whole(0, MANY)("0.5").unwrap_err();
+        assert_eq!(message, "`0.5` is not an integer of at least 0");
+    }
+
+    #[test]
+    fn a_dash_is_refused_as_a_file_because_it_would_be_taken_for_stdout() {
+        assert!(file("-").unwrap_err().contains("stdout"));
+        assert_eq!(file("./-").as_deref(), Ok("./-"));
+        assert!(file(" ").is_err());
     }
 
     #[test]

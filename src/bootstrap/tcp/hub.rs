@@ -7,7 +7,7 @@ use super::core::{Core, Out, sentence};
 use super::desk::Desk;
 use super::frame::MEMBER_LIMIT;
 use super::line::{self, Line, Who};
-use super::link::{self, Packet, Reading, packet};
+use super::link::{self, Reading, packet};
 use super::mailbox::{Letter, Mailbox};
 use super::message::{Hello, Message};
 use crate::base::{Clock, Fault, Kind};
@@ -175,17 +175,11 @@ impl Hub {
         }
     }
 
-    fn post(&self, member: usize, packet: Packet) {
-        let line = self.by_member[member].and_then(|line| self.lines[line].as_ref());
-        if let Some(line) = line {
-            line.outgoing.send(packet);
-        }
-    }
-
     fn tell_others(&self, message: &Message) {
         let packet = packet(self.job, message);
-        for member in 1..self.by_member.len() {
-            self.post(member, Arc::clone(&packet));
+        let lines = self.by_member.iter().flatten();
+        for line in lines.filter_map(|&line| self.lines[line].as_ref()) {
+            line.outgoing.send(Arc::clone(&packet));
         }
     }
 

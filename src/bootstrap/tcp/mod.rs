@@ -8,6 +8,9 @@ mod choice;
 mod core;
 mod desk;
 mod frame;
+pub mod fuzz;
+#[cfg(test)]
+mod hostile_tests;
 mod hub;
 mod inquest;
 mod line;
@@ -17,6 +20,8 @@ mod mailbox;
 mod member;
 mod message;
 mod round;
+#[cfg(test)]
+mod scale_tests;
 pub mod swarm;
 #[cfg(test)]
 mod tests;

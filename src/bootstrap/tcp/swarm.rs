@@ -49,6 +49,7 @@ pub struct Swarm {
     clock: Arc<dyn Clock>,
     steps: u64,
     buffer: Vec<u8>,
+    received: u64,
 }
 
 #[derive(Debug)]
@@ -78,6 +79,7 @@ impl Swarm {
             clock: recipe.clock,
             steps: 0,
             buffer: vec![0; BUFFER],
+            received: 0,
         };
         super::listen::raise_descriptor_limit();
         for (member, me) in (1..).zip(recipe.peers) {
@@ -127,6 +129,27 @@ impl Swarm {
     /// As [`Swarm::join`].
     pub fn all_gather(&mut self, step: Step<'_>, bytes: Vec<u8>) -> Result<(), Fault> {
         self.step(Verb::Gather, step, bytes)
+    }
+
+    /// All members give `bytes`, which the first gets alone.
+    ///
+    /// # Errors
+    /// As [`Swarm::join`].
+    pub fn collect(&mut self, step: Step<'_>, bytes: Vec<u8>) -> Result<(), Fault> {
+        self.step(Verb::Collect, step, bytes)
+    }
+
+    /// All members are sent what the first gives.
+    ///
+    /// # Errors
+    /// As [`Swarm::join`].
+    pub fn broadcast(&mut self, step: Step<'_>) -> Result<(), Fault> {
+        self.step(Verb::Broadcast, step, Vec::new())
+    }
+
+    /// Bytes that all members have been sent so far.
+    pub fn received(&self) -> u64 {
+        self.received
     }
 
     fn step(&mut self, verb: Verb, step: Step<'_>, bytes: Vec<u8>) -> Result<(), Fault> {
@@ -199,6 +222,7 @@ impl Swarm {
             match (&*member.stream).read(&mut self.buffer) {
                 Ok(0) => return Err(Fault::new(Kind::Peer, "the hub closed a connection")),
                 Ok(len) => {
+                    self.received += len as u64;
                     member.take(&self.buffer[..len], self.job, &self.secret)?;
                     if len < self.buffer.len() && !is_ending {
                         // a shorter read than was asked for has emptied the socket
