@@ -1,6 +1,5 @@
 //! `ncclbench COLLECTIVE`: from the command line to the exit code.
 
-use super::ending;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
@@ -55,7 +54,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let spawned = args.launch.spawn.is_some();
     let done = if spawned {
-        spawn(args, &clock)
+        super::spawn::run(args, &clock)
     } else {
         take_part(args, env, &clock)
     };
@@ -67,33 +66,11 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     })
 }
 
-/// `--spawn`: other processes measure; signals are passed on to them.
-fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
-    let (pass_on, signals) = std::sync::mpsc::channel();
-    let pass_on = move |signal| {
-        // nobody listens any more once all children have ended
-        let _ = pass_on.send(signal);
-    };
-    let _watch = signals::Watch::start(Arc::clone(clock), Box::new(pass_on))?;
-    let spawned = launcher::spawn(&args.launch, &args.argv[1..], clock, &signals)?;
-    for note in spawned.notes {
-        say(&format!("note: {note}"));
-    }
-    Ok(spawned.exit_code)
-}
-
 /// Meets the others and measures with them.
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
-    let before_all_met = move |signal| {
-        let fault = signals::fault(signal).while_doing("waiting for all processes to meet");
-        if is_first {
-            say(&format!("error: {fault}"));
-        }
-        ending::leave_now(fault.kind.exit_code());
-    };
-    let watch = signals::Watch::start(Arc::clone(clock), Box::new(before_all_met))?;
+    let watch = signals::Watch::start(Arc::clone(clock), signals::before_all_met(is_first))?;
     let here = probe::here(args.host_label.as_deref())?;
     let joined = launcher::join(&args.launch, env, &here, clock)?;
     let process = Process {

@@ -9,6 +9,7 @@ mod measure;
 mod narrator;
 mod output;
 mod signals;
+mod spawn;
 mod worker;
 
 use crate::base::Fault;

@@ -17,6 +17,8 @@ mod member;
 mod message;
 mod round;
 #[cfg(test)]
+mod stranger_tests;
+#[cfg(test)]
 mod tests;
 
 pub use auth::Secret;
