@@ -6,8 +6,8 @@ use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
-use super::say;
 use super::signals;
+use super::spawn;
 use super::worker;
 use super::worker::Common;
 use super::worker::Tally;
@@ -54,16 +54,11 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let spawned = args.launch.spawn.is_some();
     let done = if spawned {
-        super::spawn::run(args, &clock)
+        spawn::run(&args.launch, env, &args.argv, &clock)
     } else {
         take_part(args, env, &clock)
     };
-    done.unwrap_or_else(|ending| {
-        if let Some(report) = &ending.report {
-            say(&format!("error: {report}"));
-        }
-        ending.exit_code
-    })
+    done.unwrap_or_else(|ending| spawn::leave_with(&ending))
 }
 
 /// Meets the others and measures with them.
@@ -136,14 +131,14 @@ impl Process<'_> {
     }
 
     fn conduct(&self) -> Result<Tally, Fault> {
+        let seed = self.seed()?;
         let started = self.clock.now();
-        let found = self.probe()?;
+        let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
         let fleet = Fleet::seat(self.cards(&found)?, self.args.allow_shared_gpu)?;
-        let seed = self.seed()?;
         let mut narrator = None;
         if self.joined.plane.member() == 0 {
-            let narrator = narrator.insert(self.narrator(fleet.clone(), &found)?);
+            let narrator = narrator.insert(self.narrator(fleet.clone(), &found, seed)?);
             self.exit.keep(narrator.book());
             narrator.took("bootstrap", self.met);
             narrator.took("libraries", probed);
@@ -152,8 +147,8 @@ impl Process<'_> {
     }
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
-    fn probe(&self) -> Result<Equipment, Fault> {
-        let found = self.args.backend.probe(&self.backend_wish());
+    fn probe(&self, seed: u64) -> Result<Equipment, Fault> {
+        let found = self.args.backend.probe(&self.backend_wish(seed));
         let (found, outcome) = match found {
             Ok(found) => (Some(found), Ok(())),
             Err(fault) => (None, Err(fault)),
@@ -174,6 +169,7 @@ impl Process<'_> {
             found,
         );
         card.first_device = first_device(self.env)?;
+        card.visible = self.env.get("CUDA_VISIBLE_DEVICES").map(str::to_owned);
         let mine = bootstrap::encode(&card)?;
         let all = self
             .plane()
@@ -181,16 +177,16 @@ impl Process<'_> {
         all.iter().map(|bytes| bootstrap::decode(bytes)).collect()
     }
 
-    /// The first process's seed, so that all ranks make the same data; a fresh one unless it is given.
     fn seed(&self) -> Result<u64, Fault> {
-        let mine = self.args.seed;
-        let said = self
-            .plane()
-            .broadcast(self.step("the seed"), &bootstrap::encode(&mine)?)?;
-        bootstrap::decode(&said)
+        super::seed::agree(
+            &*self.joined.plane,
+            self.step("the seed"),
+            self.args.seed,
+            self.args.backend.measures(),
+        )
     }
 
-    fn narrator(&self, fleet: Fleet, found: &Equipment) -> Result<Narrator<'_>, Fault> {
+    fn narrator(&self, fleet: Fleet, found: &Equipment, seed: u64) -> Result<Narrator<'_>, Fault> {
         let mut notes = self.joined.notes.clone();
         notes.extend(found.notes.iter().cloned());
         notes.extend(fleet.notes.iter().cloned());
@@ -203,6 +199,7 @@ impl Process<'_> {
             measured: self.args.backend.measures(),
             average: self.args.average,
             timestamps: self.args.timestamps,
+            seed,
             notes,
         };
         Narrator::new(facts, self.args.output.as_deref())
@@ -251,13 +248,13 @@ impl Process<'_> {
                 .map(|plane| Arc::new(plane) as Arc<dyn Bootstrap>)
                 .collect();
         let _watch = self.watch(&planes)?;
-        self.call_witness();
+        self.call_witness(common.rules.seed);
         let mut narrator = narrator;
         std::thread::scope(|scope| {
             let running: Vec<_> = (0u32..)
                 .zip(&planes)
                 .map(|(thread, plane)| {
-                    let seat = self.thread_seat(common.fleet, thread, lanes);
+                    let seat = self.thread_seat(common, thread, lanes);
                     let narrator = narrator.take();
                     plane.pulse().drive(gpus(common.fleet, &seat));
                     scope.spawn(move || self.work(common, &seat, &**plane, narrator))
@@ -296,8 +293,8 @@ impl Process<'_> {
     }
 
     /// The library under test may know why it hangs.
-    fn call_witness(&self) {
-        if let Some(witness) = self.args.backend.witness(&self.backend_wish()) {
+    fn call_witness(&self, seed: u64) {
+        if let Some(witness) = self.args.backend.witness(&self.backend_wish(seed)) {
             self.joined.plane.call_witness(witness);
         }
     }
@@ -312,7 +309,8 @@ impl Process<'_> {
         Watch::start(planes, limit, Arc::clone(&self.clock), on_timeout).map(Some)
     }
 
-    fn thread_seat(&self, fleet: &Fleet, thread: u32, lanes: u32) -> ThreadSeat {
+    fn thread_seat(&self, common: &Common<'_>, thread: u32, lanes: u32) -> ThreadSeat {
+        let fleet = common.fleet;
         let process = self.joined.seat.process;
         let first = process * self.args.threads * self.args.gpus + thread * lanes;
         let ranks: Vec<_> = (first..first + lanes).map(Rank).collect();
@@ -326,16 +324,16 @@ impl Process<'_> {
             limit: self.args.timeout_init,
             op_limit: self.args.timeout_op,
             clock: Arc::clone(&self.clock),
-            wish: self.backend_wish(),
+            wish: self.backend_wish(common.rules.seed),
         }
     }
 
-    fn backend_wish(&self) -> backend::Wish {
+    fn backend_wish(&self, seed: u64) -> backend::Wish {
         let variable = self.env.get("NCCLBENCH_NCCL").map(str::to_owned);
         backend::Wish {
             nccl_lib: self.args.nccl_lib.clone().or(variable),
             env: self.env.clone(),
-            seed: self.args.seed,
+            seed,
         }
     }
 
@@ -359,9 +357,12 @@ fn gpus(fleet: &Fleet, seat: &ThreadSeat) -> Vec<u32> {
 
 /// The index of the first device, as nccl-tests takes it.
 ///
+/// # Errors
+/// `Usage` where it is no number.
+///
 /// # Source
 /// nccl-tests 2.19.6, `src/common.cu`, `NCCL_TESTS_DEVICE`.
-fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
+pub(super) fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
     let Some(text) = env.get("NCCL_TESTS_DEVICE") else {
         return Ok(None);
     };

@@ -5,11 +5,14 @@ mod book;
 mod dry_run;
 mod ending;
 mod fleet;
+mod gpus;
 mod measure;
 mod narrator;
 mod output;
+mod seed;
 mod signals;
 mod spawn;
+mod whereabouts;
 mod worker;
 
 use crate::base::Fault;
@@ -29,6 +32,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Measure(args)) => measure::run(&args, &env),
+        Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) struct Facts<'a> {
     pub(super) measured: bool,
     pub(super) average: Average,
     pub(super) timestamps: bool,
+    pub(super) seed: u64,
     pub(super) notes: Vec<String>,
 }
 
@@ -82,6 +83,9 @@ impl<'a> Narrator<'a> {
             ));
         }
         super::say(&self.opening(spec));
+        if spec.checks == 0 {
+            super::say("note: results are not checked (`-c 0`)");
+        }
         self.facts
             .notes
             .extend(inexact(spec, self.facts.fleet.world()));
@@ -117,14 +121,15 @@ impl<'a> Narrator<'a> {
             })
             .collect();
         format!(
-            "ncclbench {}: {} on backend {}{}; {} in {} on {}; launcher {} ({})",
+            "ncclbench {}: {} on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
             card.version,
             spec.collective.name(),
             card.backend,
             libraries.concat(),
             counted(u64::from(fleet.world().0), "rank", "ranks"),
-            counted(launch.processes.into(), "process", "processes"),
+            counted(u64::from(launch.processes), "process", "processes"),
             counted(fleet.hosts() as u64, "host", "hosts"),
+            self.facts.seed,
             launch.launcher,
             launch.reason
         )
@@ -147,6 +152,7 @@ impl<'a> Narrator<'a> {
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
             settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),

@@ -24,6 +24,8 @@ struct Sink {
 /// All places that a run is written to.
 pub(super) struct Output {
     sinks: Vec<Sink>,
+    /// The last remark about a row: what is waived is waived in both placements and told once.
+    remarked: Option<String>,
 }
 
 impl Output {
@@ -46,7 +48,10 @@ impl Output {
                 is_broken: false,
             });
         }
-        Ok(Self { sinks })
+        Ok(Self {
+            sinks,
+            remarked: None,
+        })
     }
 
     pub(super) fn begin(&mut self, header: &Header) -> Result<(), Fault> {
@@ -54,9 +59,11 @@ impl Output {
     }
 
     pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
-        if let Some(text) = remark(row) {
-            super::say(&text);
+        let remark = remark(row);
+        if let Some(text) = remark.as_ref().filter(|_| remark != self.remarked) {
+            super::say(text);
         }
+        self.remarked = remark;
         self.each(|report, out| report.row(row, out))
     }
 
@@ -79,15 +86,16 @@ impl Output {
         &mut self,
         mut write: impl FnMut(&mut dyn Report, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Fault> {
-        for sink in &mut self.sinks {
+        let mut outcome = Ok(());
+        for sink in self.sinks.iter_mut().filter(|sink| !sink.is_broken) {
             let written = write(&mut *sink.report, &mut *sink.out);
-            written.and_then(|()| sink.out.flush()).map_err(|error| {
+            if let Err(error) = written.and_then(|()| sink.out.flush()) {
                 sink.is_broken = true;
-                Fault::new(Kind::Output, error.to_string())
-                    .while_doing(format!("writing {}", sink.name))
-            })?;
+                outcome = outcome.and(Err(Fault::new(Kind::Output, error.to_string())
+                    .while_doing(format!("writing {}", sink.name))));
+            }
         }
-        Ok(())
+        outcome
     }
 }
 
@@ -107,10 +115,7 @@ fn create(path: &str) -> Result<File, Fault> {
 fn remark(row: &Row) -> Option<String> {
     let case = &row.case;
     let redop = case.redop.map_or("none", |redop| redop.name());
-    let what = format!(
-        "{} {} {redop} {} {}",
-        case.collective, case.dtype, case.size, case.placement
-    );
+    let what = format!("{} {} {redop} {}", case.collective, case.dtype, case.size);
     match &row.outcome {
         Outcome::Waived { reason } => Some(format!("note: waived {what}: {reason}")),
         Outcome::Measured {
@@ -118,7 +123,8 @@ fn remark(row: &Row) -> Option<String> {
             bad,
             ..
         } if *wrong > 0 => {
-            let mut text = format!("wrong: {what}: {wrong} elements differ");
+            let placement = case.placement;
+            let mut text = format!("wrong: {what} {placement}: {wrong} elements differ");
             for element in bad.iter().take(4) {
                 text.push_str("\n  ");
                 text.push_str(&describe(element));

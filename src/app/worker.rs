@@ -109,7 +109,8 @@ fn open(
             common.backend.name()
         )
     });
-    // the others are inside the library, waiting for this rank: they must be told before they are met
+    // A fault ends the run at once instead of being agreed on: the other ranks wait for this one
+    // inside the library, and what they would say after their deadline is not the cause.
     let session = opened.map_err(|fault| fault.at(place(common, seat)))?;
     plane.pulse().enter("waiting for the others' communicators");
     plane.barrier(step("the communicator", common.init_limit))?;

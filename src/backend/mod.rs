@@ -1,6 +1,9 @@
 //! Who runs a collective: the library under test, the CPU, or a cost model.
 
 mod host;
+mod machine;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod nccl;
 mod sim;
 
@@ -15,7 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Every backend, in the order in which lists show them; the first is the default.
-pub const ALL: &[&dyn Backend] = &[&nccl::NcclBackend, &host::Host, &sim::Sim];
+pub const ALL: &[&dyn Backend] = &[
+    &nccl::NcclBackend,
+    &host::Host,
+    #[cfg(feature = "mpi")]
+    &mpi::MpiBackend,
+    &sim::Sim,
+];
 
 /// What a backend is told before it looks round.
 #[derive(Debug, Clone)]

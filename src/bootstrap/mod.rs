@@ -74,6 +74,10 @@ impl From<Fault> for Ending {
     }
 }
 
+/// Makes one answer of all members' bytes, entry `m` being member `m`'s. It may use nothing else: all
+/// members pass the same, and which of them calls it is not said.
+pub type Choose<'a> = &'a dyn Fn(&[Vec<u8>]) -> Result<Vec<u8>, Fault>;
+
 /// The control plane as one member sees it.
 ///
 /// All members make the same calls in the same order. A call that another member's end cut short
@@ -108,13 +112,14 @@ pub trait Bootstrap: Debug + Send + Sync {
         self.barrier(step)
     }
 
-    /// Gives every member the first member's bytes; the others' are ignored.
+    /// Gives every member what `choose` makes of all members' bytes, or its fault. Everything goes to
+    /// one member and one answer to all, so that it is cheaper than [`Bootstrap::all_gather`] by as
+    /// many times as there are members.
     ///
     /// # Errors
-    /// As [`Bootstrap::all_gather`].
-    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mine = if self.member() == 0 { mine } else { &[] };
-        Ok(self.all_gather(step, mine)?.swap_remove(0))
+    /// That of `choose`, or as [`Bootstrap::all_gather`].
+    fn decide(&self, step: Step<'_>, mine: &[u8], choose: Choose<'_>) -> Result<Vec<u8>, Fault> {
+        choose(&self.all_gather(step, mine)?)
     }
 
     /// `Ok` only if every member is; otherwise every member gets the fault of the lowest that failed.
@@ -142,10 +147,25 @@ pub trait Bootstrap: Debug + Send + Sync {
     fn fail(&self, fault: Fault) -> Ending;
 }
 
+impl dyn Bootstrap + '_ {
+    /// Gives every member the first member's bytes; the others' are ignored.
+    ///
+    /// # Errors
+    /// As [`Bootstrap::all_gather`].
+    pub fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
+        let mine = if self.member() == 0 { mine } else { &[] };
+        self.decide(step, mine, &|all| Ok(all[0].clone()))
+    }
+}
+
 /// The control plane of processes: what [`Bootstrap`] says, and what only a process can do.
 pub trait ProcessPlane: Bootstrap {
     /// Who the processes are, by member.
     fn peers(&self) -> &[PeerInfo];
+
+    /// Where this process met the others: the address on which it listens or to which it connected;
+    /// none where there is nobody else.
+    fn place(&self) -> Option<&str>;
 
     /// Runs `hook`, on a thread of its own, when the run is ended by a fault, wherever it was met;
     /// at once if it has been. The hook may block: it aborts what this process waits for.

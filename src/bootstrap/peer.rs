@@ -102,7 +102,7 @@ pub fn ranks_of(ranks_per_process: u32, member: usize) -> String {
     let first = first_rank(ranks_per_process, member);
     match ranks_per_process {
         0 | 1 => format!("rank {first}"),
-        several => format!("ranks {first}–{}", first + (several - 1)),
+        several => format!("ranks {first}–{}", first.saturating_add(several - 1)),
     }
 }
 
@@ -118,8 +118,8 @@ pub fn rank_list(ranks_per_process: u32, members: &[usize]) -> String {
     for &member in members {
         let first = first_rank(each, member);
         match spans.last_mut() {
-            Some((_, end)) if *end == first => *end = first + each,
-            _ => spans.push((first, first + each)),
+            Some((_, end)) if *end == first => *end = first.saturating_add(each),
+            _ => spans.push((first, first.saturating_add(each))),
         }
     }
     let mut text = String::new();

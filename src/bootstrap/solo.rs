@@ -82,6 +82,10 @@ impl ProcessPlane for Solo {
         &self.peers
     }
 
+    fn place(&self) -> Option<&str> {
+        None
+    }
+
     fn on_end(&self, hook: EndHook) {
         self.finish.on_end(hook);
     }
@@ -117,7 +121,8 @@ mod tests {
     #[test]
     fn a_world_of_one_gets_its_own_bytes() {
         assert_eq!(solo().all_gather(STEP, b"x").unwrap(), [b"x"]);
-        assert_eq!(solo().broadcast(STEP, b"x").unwrap(), b"x");
+        let solo: &dyn Bootstrap = &solo();
+        assert_eq!(solo.broadcast(STEP, b"x").unwrap(), b"x");
     }
 
     #[test]

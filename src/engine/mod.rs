@@ -158,23 +158,41 @@ impl<'a> Engine<'a> {
     ///
     /// The data is made even where nothing will be checked: what memory happens to hold may be
     /// slow to compute with (subnormal numbers) or draw another power.
+    ///
+    /// Only whether it is offered is agreed on. Any other fault is returned at once: the other
+    /// ranks wait for this one inside the library and would not come to an agreement.
     fn try_once(&mut self, job: &Job) -> Result<Option<String>, Fault> {
         let recipe = self.draw(job);
         self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
-        let tried = self.enqueue_once(job).and_then(|()| self.drain());
-        if tried
-            .as_ref()
-            .is_err_and(|fault| fault.kind != Kind::Unsupported)
-        {
-            // the others may be inside the operation, waiting for this rank: no agreement with them
-            return tried.map(|()| None);
+        let refused = match self.enqueue_once(job) {
+            Ok(()) => None,
+            Err(fault) if fault.kind == Kind::Unsupported => Some(fault.message),
+            Err(fault) => return Err(fault),
+        };
+        let reason = self.agree_on_offer(refused.as_deref())?;
+        if reason.is_none() {
+            self.drain()?;
         }
-        match self
-            .plane
-            .agree(self.step("the first operation of a size"), tried)
-        {
-            Err(fault) if fault.kind == Kind::Unsupported => Ok(Some(fault.message)),
-            other => other.map(|()| None),
+        Ok(reason)
+    }
+
+    /// Why an operation is not offered, if no thread's session offers it.
+    fn agree_on_offer(&self, refused: Option<&str>) -> Result<Option<String>, Fault> {
+        let step = self.step("the first operation of a size");
+        let mut said = Vec::new();
+        for bytes in self.plane.all_gather(step, &bootstrap::encode(&refused)?)? {
+            said.push(bootstrap::decode::<Option<String>>(&bytes)?);
+        }
+        let without = said.iter().position(Option::is_some);
+        let with = said.iter().position(Option::is_none);
+        match (without, with) {
+            (Some(without), Some(with)) => Err(Fault::new(
+                Kind::Disagree,
+                format!("thread {with} can run an operation that thread {without} cannot"),
+            )
+            .detail(said.swap_remove(without).unwrap_or_default())
+            .hint("use the same libraries and the same sort of GPU on every rank")),
+            _ => Ok(said.into_iter().flatten().next()),
         }
     }
 

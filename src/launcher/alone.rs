@@ -17,7 +17,7 @@ pub(super) struct Alone;
 
 impl Launcher for Alone {
     fn name(&self) -> &'static str {
-        "alone"
+        super::ALONE
     }
 
     fn summary(&self) -> &'static str {
@@ -33,13 +33,22 @@ impl Launcher for Alone {
         if wish.launcher.is_none() {
             refuse_one_of_many(env)?;
         }
+        if wish.rendezvous.is_some() {
+            return Err(Fault::usage(
+                "`--rendezvous` is given, but nothing says which process this is",
+            )
+            .hint("give `--rank` and `--world` too, or start the processes by a launcher"));
+        }
         Ok(Taken {
             seat: ProcessSeat {
                 process: 0,
                 processes: 1,
                 local_process: Some(0),
                 launcher: self.name(),
-                reason: "no launcher's variables are set".to_owned(),
+                reason: match wish.launcher {
+                    Some(_) => "`--launcher alone`".to_owned(),
+                    None => "no launcher's variables are set".to_owned(),
+                },
             },
             job: "alone".to_owned(),
             way: Way::Alone,

@@ -5,6 +5,7 @@
 
 use super::Wish;
 use super::compose::hex;
+use super::variables;
 use crate::base::Clock;
 use crate::base::Env;
 use crate::base::Fault;
@@ -61,9 +62,10 @@ pub struct Spawned {
 /// are passed on.
 ///
 /// # Errors
-/// `Usage` with `--rank` and the like, `Call` if a process cannot be started.
+/// `Usage` with `--rank` and the like, `Launch` in one of several processes that a launcher started, `Call` if a process cannot be started.
 pub fn spawn(
     wish: &Wish,
+    env: &Env,
     arguments: &[String],
     clock: &Arc<dyn Clock>,
     signals: &Receiver<i32>,
@@ -79,6 +81,7 @@ pub fn spawn(
             "invalid value `0` for `--spawn`; expected at least 1",
         ));
     }
+    refuse_one_of_many(count, env)?;
     let mut children = Vec::new();
     match start(count, &without_spawn(arguments), &mut children) {
         Ok(()) => Ok(look_after(children, clock.as_ref(), signals)),
@@ -94,6 +97,33 @@ pub fn spawn(
     }
 }
 
+/// What launchers say of a process: its index, and how many there are.
+const ANNOUNCED: [(&str, &str); 4] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("RANK", "WORLD_SIZE"),
+    ("SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"),
+];
+
+/// In each of several processes that a launcher started, `--spawn` would make a world of its own, and the
+/// worlds would share the machine without knowing of each other.
+fn refuse_one_of_many(count: u32, env: &Env) -> Result<(), Fault> {
+    for (index, size) in ANNOUNCED {
+        let started = match env.has(index) {
+            true => variables::optional_number(env, size)?.unwrap_or(1),
+            false => 1,
+        };
+        if started > 1 {
+            let text = format!(
+                "`--spawn {count}` would make {started} separate worlds, one in each process that a launcher started (`{size}={started}`)"
+            );
+            return Err(Fault::new(Kind::Launch, text)
+                .hint("leave `--spawn` out: processes that a launcher started find each other"));
+        }
+    }
+    Ok(())
+}
+
 fn start(
     count: u32,
     arguments: &[String],
@@ -107,7 +137,9 @@ fn start(
     let mut listener = Some(listener);
     for rank in 0..count {
         let mut command = Command::new(&program);
-        command.args(place(rank, count, address)).args(arguments);
+        let place = place(rank, count, address);
+        let (word, options) = arguments.split_at(first_word(arguments));
+        command.args(word).args(place).args(options);
         command.env(SECRET, &secret);
         command.env(PARENT, std::process::id().to_string());
         match listener.take() {
@@ -134,6 +166,12 @@ fn place(rank: u32, world: u32, address: SocketAddr) -> Vec<String> {
         .into_iter()
         .flat_map(|(name, value)| [name.to_owned(), value])
         .collect()
+}
+
+/// How many arguments come before the place: a subcommand is known by being the first, and behind
+/// a `--` nothing is an option.
+fn first_word(arguments: &[String]) -> usize {
+    usize::from(arguments.first().is_some_and(|word| !word.starts_with('-')))
 }
 
 /// `arguments` less `--spawn N` and `--spawn=N`.
@@ -291,6 +329,16 @@ mod tests {
     fn children_get_the_arguments_without_the_wish_to_spawn() {
         let given = ["allreduce", "--spawn", "3", "-b", "8", "--spawn=4"].map(str::to_owned);
         assert_eq!(without_spawn(&given), ["allreduce", "-b", "8"]);
+    }
+
+    #[test]
+    fn a_subcommand_stays_the_first_argument() {
+        let count = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            first_word(&words)
+        };
+        assert_eq!((count("where --json"), count("-g 3 allreduce")), (1, 0));
+        assert_eq!(count(""), 0);
     }
 
     #[test]

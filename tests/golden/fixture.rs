@@ -245,6 +245,7 @@ pub(crate) fn header() -> Header {
         launcher_reason: "no launcher's variables".to_owned(),
         shape: [1, 1, 1],
         settings: plan::settings(&spec, false),
+        seed: None,
         average: "mean".to_owned(),
         libraries: Vec::new(),
         seats: Vec::new(),

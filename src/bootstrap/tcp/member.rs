@@ -5,7 +5,7 @@
 use super::auth::{NONCE, Secret, Side, random};
 use super::desk::Desk;
 use super::frame::{HUB_LIMIT, Inbox, Refusal, STRANGER_LIMIT};
-use super::link::{Incoming, Outgoing, Reading, packet};
+use super::link::{self, Incoming, Outgoing, Reading, packet};
 use super::message::{Hello, Message};
 use crate::base::{Clock, Fault, Kind};
 use crate::bootstrap::peer;
@@ -30,6 +30,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct Found {
     stream: TcpStream,
     inbox: Inbox,
+}
+
+impl Found {
+    /// Where the other end listens.
+    pub(super) fn place(&self) -> String {
+        let address = self.stream.peer_addr();
+        address.map_or_else(|_| "?".to_owned(), |address| address.to_string())
+    }
 }
 
 /// Why an attempt came to nothing.
@@ -213,8 +221,9 @@ impl Service {
     /// Listens until the connection is closed.
     pub(super) fn run(mut self) {
         let mut events = Events::with_capacity(4);
+        let mut is_ending = true;
         loop {
-            match self.listen() {
+            match self.listen(is_ending) {
                 Ok(true) => {}
                 Ok(false) => break self.lost("left without a word"),
                 Err(refusal) => break self.lost(&format!("cannot be understood: {refusal}")),
@@ -228,15 +237,16 @@ impl Service {
                 }
                 _ => self.outgoing.flush(),
             }
+            is_ending = events.iter().any(link::is_ending);
         }
         self.outgoing.close();
         self.desk.put_closed();
     }
 
     /// Reads the connection dry; false if it is closed.
-    fn listen(&mut self) -> Result<bool, Refusal> {
+    fn listen(&mut self, is_ending: bool) -> Result<bool, Refusal> {
         loop {
-            let reading = self.incoming.read();
+            let reading = self.incoming.read(is_ending);
             while let Some(message) = self.incoming.next()? {
                 self.heard(message);
             }

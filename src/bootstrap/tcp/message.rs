@@ -68,6 +68,8 @@ pub(super) enum Verb {
     Barrier,
     /// A barrier with a common start.
     StartLine,
+    /// Everybody's bytes to the first member.
+    Collect,
     /// The first member's bytes to everybody.
     Broadcast,
     /// The bytes of the lowest member that has any.
@@ -110,10 +112,11 @@ impl Sentence {
     }
 }
 
-const VERBS: [Verb; 5] = [
+const VERBS: [Verb; 6] = [
     Verb::Gather,
     Verb::Barrier,
     Verb::StartLine,
+    Verb::Collect,
     Verb::Broadcast,
     Verb::Agree,
 ];
@@ -219,6 +222,15 @@ impl Call {
 }
 
 impl Release {
+    /// The same without what members brought.
+    pub(super) fn thin(&self) -> Self {
+        Self {
+            sequence: self.sequence,
+            start: self.start,
+            parts: Vec::new(),
+        }
+    }
+
     fn encode(&self) -> Vec<u8> {
         let len: usize = self.parts.iter().map(|part| part.len() + 4).sum();
         let mut bytes = Vec::with_capacity(24 + len);

@@ -4,9 +4,13 @@
 //! samples, faults. It is a star; nothing here is inside a timed window.
 
 mod auth;
+mod choice;
 mod core;
 mod desk;
 mod frame;
+pub mod fuzz;
+#[cfg(test)]
+mod hostile_tests;
 mod hub;
 mod inquest;
 mod line;
@@ -17,13 +21,14 @@ mod member;
 mod message;
 mod round;
 #[cfg(test)]
-mod stranger_tests;
+mod scale_tests;
+pub mod swarm;
 #[cfg(test)]
 mod tests;
 
 pub use auth::Secret;
 
-use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness};
+use super::{Bootstrap, Choose, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness};
 use crate::base::{Clock, Fault, Kind};
 use desk::Desk;
 use link::{Outgoing, packet};
@@ -72,6 +77,7 @@ pub struct Joining {
 pub struct TcpPlane {
     member: usize,
     peers: Vec<PeerInfo>,
+    place: String,
     desk: Arc<Desk>,
     pulse: Arc<Pulse>,
     uplink: Uplink,
@@ -97,7 +103,7 @@ pub fn host(
     listeners: Vec<TcpListener>,
     place: String,
 ) -> Result<TcpPlane, Ending> {
-    listen::raise_descriptor_limit();
+    listen::check_descriptors(joining.members, listen::raise_descriptor_limit())?;
     let (desk, pulse) = (
         Arc::new(Desk::new(Arc::clone(&joining.clock))),
         Arc::default(),
@@ -105,6 +111,7 @@ pub fn host(
     let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
     let times = (joining.limit, joining.clock.now());
     let ready = |listener: TcpListener| {
+        listen::deepen(&listener)?;
         listener.set_nonblocking(true)?;
         Ok(mio::net::TcpListener::from_std(listener))
     };
@@ -114,7 +121,7 @@ pub fn host(
         .and_then(|listeners| {
             hub::Hub::new(hub::Parts {
                 listeners,
-                core: core::Core::new(place, members, joining.me.clone(), times),
+                core: core::Core::new(place.clone(), members, joining.me.clone(), times),
                 members,
                 desk: Arc::clone(&desk),
                 pulse: Arc::clone(&pulse),
@@ -125,7 +132,7 @@ pub fn host(
         })
         .map_err(|error| system_fault(&error))?;
     start(move || hub.run())?;
-    TcpPlane::settle(joining, desk, pulse, Uplink::Own(mailbox))
+    TcpPlane::settle(joining, place, (desk, pulse), Uplink::Own(mailbox))
 }
 
 /// Joins as another process: looks for the first at `candidates`, in order, again and again.
@@ -147,10 +154,11 @@ pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane,
     );
     let shared = (Arc::clone(&desk), Arc::clone(&pulse));
     let member = usize::try_from(joining.member).unwrap_or(usize::MAX);
+    let place = found.place();
     let (service, outgoing) =
         member::Service::new(found, shared, job, member).map_err(|error| system_fault(&error))?;
     start(move || service.run())?;
-    TcpPlane::settle(joining, desk, pulse, Uplink::Remote(outgoing, job))
+    TcpPlane::settle(joining, place, (desk, pulse), Uplink::Remote(outgoing, job))
 }
 
 fn start(work: impl FnOnce() + Send + 'static) -> Result<(), Fault> {
@@ -172,13 +180,14 @@ impl TcpPlane {
     /// Waits until all have met.
     fn settle(
         joining: &Joining,
-        desk: Arc<Desk>,
-        pulse: Arc<Pulse>,
+        place: String,
+        (desk, pulse): (Arc<Desk>, Arc<Pulse>),
         uplink: Uplink,
     ) -> Result<Self, Ending> {
         let mut plane = Self {
             member: usize::try_from(joining.member).unwrap_or(usize::MAX),
             peers: Vec::new(),
+            place,
             desk,
             pulse,
             uplink,
@@ -211,6 +220,20 @@ impl TcpPlane {
         while ahead < MOST_AHEAD && self.clock.now() < start {
             std::thread::yield_now();
         }
+    }
+
+    /// Holds against the world how many members' bytes have come.
+    fn complete(&self, step: Step<'_>, all: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+        if all.len() == self.peers.len() {
+            return Ok(all);
+        }
+        let text = format!(
+            "{} members' bytes came to `{}`, not {}",
+            all.len(),
+            step.name,
+            self.peers.len()
+        );
+        Err(Fault::new(Kind::Disagree, text))
     }
 
     /// Comes to a step and waits until all have.
@@ -256,16 +279,7 @@ impl Bootstrap for TcpPlane {
 
     fn all_gather(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
         let all = self.step(Verb::Gather, step, mine)?;
-        if all.len() == self.members() {
-            return Ok(all);
-        }
-        let text = format!(
-            "{} members' bytes came to `{}`, not {}",
-            all.len(),
-            step.name,
-            self.members()
-        );
-        Err(Fault::new(Kind::Disagree, text))
+        self.complete(step, all)
     }
 
     fn barrier(&self, step: Step<'_>) -> Result<(), Fault> {
@@ -276,10 +290,13 @@ impl Bootstrap for TcpPlane {
         self.step(Verb::StartLine, step, &[]).map(drop)
     }
 
-    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mine = if self.member == 0 { mine } else { &[] };
-        let given = self.step(Verb::Broadcast, step, mine)?;
-        Ok(given.into_iter().next().unwrap_or_default())
+    fn decide(&self, step: Step<'_>, mine: &[u8], choose: Choose<'_>) -> Result<Vec<u8>, Fault> {
+        let all = self.step(Verb::Collect, step, mine)?;
+        let chosen = match self.member {
+            0 => choice::write(self.complete(step, all).and_then(|all| choose(&all)))?,
+            _ => Vec::new(),
+        };
+        choice::read(&self.step(Verb::Broadcast, step, &chosen)?)
     }
 
     fn agree(&self, step: Step<'_>, mine: Result<(), Fault>) -> Result<(), Fault> {
@@ -323,6 +340,10 @@ impl Bootstrap for TcpPlane {
 impl ProcessPlane for TcpPlane {
     fn peers(&self) -> &[PeerInfo] {
         &self.peers
+    }
+
+    fn place(&self) -> Option<&str> {
+        Some(&self.place)
     }
 
     fn on_end(&self, hook: EndHook) {

@@ -54,7 +54,7 @@ fn meet(joinings: Vec<Joining>) -> Vec<Outcome> {
     })
 }
 
-fn world(members: u32) -> Vec<TcpPlane> {
+pub(super) fn world(members: u32) -> Vec<TcpPlane> {
     let joinings = (0..members)
         .map(|member| joining(member, members))
         .collect();
@@ -73,7 +73,8 @@ fn every_member_gets_every_members_bytes_in_worlds_of_odd_sizes() {
                 }
                 assert_eq!(all.len(), plane.members());
                 plane.start_line(STEP).unwrap();
-                let said = plane.broadcast(STEP, &[low(plane.member()), round]);
+                let any: &dyn Bootstrap = plane;
+                let said = any.broadcast(STEP, &[low(plane.member()), round]);
                 assert_eq!(said.unwrap(), [0, round]);
             }
             plane.leave();
@@ -325,4 +326,25 @@ fn a_member_that_finds_nobody_says_where_it_looked() {
     assert_eq!(fault.message, "did not meet rank 0 within 0.06 s");
     assert!(fault.details[0].contains(&address.to_string()), "{fault}");
     assert!(fault.details[0].contains("refused"), "{fault}");
+}
+
+#[test]
+fn the_second_of_two_places_is_found_when_another_run_sits_at_the_first() {
+    let (other, taken) = listener();
+    let (ours, address) = listener();
+    std::thread::scope(|scope| {
+        let stranger = Joining {
+            job: "another".to_owned(),
+            ..joining(0, 1)
+        };
+        let strange = host(&stranger, vec![other], String::new()).unwrap();
+        let hosting = scope.spawn(move || host(&joining(0, 2), vec![ours], String::new()));
+        let member = connect(&joining(1, 2), &[taken, address]).unwrap();
+        let first = hosting.join().unwrap().unwrap();
+        drop(strange);
+        testing::each(vec![first, member], |plane| {
+            plane.barrier(STEP).unwrap();
+            plane.leave();
+        });
+    });
 }

@@ -18,6 +18,7 @@ use super::library::Library;
 use super::library::text_of;
 use crate::base::Fault;
 use crate::base::Kind;
+use crate::record::LibraryRecord;
 use std::ptr::null_mut;
 use sys::CommHandle;
 use sys::NcclResult;
@@ -128,6 +129,17 @@ impl Nccl {
     /// Its version as people write it.
     pub fn version_text(&self) -> String {
         version_text(self.version)
+    }
+
+    /// What a record says of it.
+    pub fn record(&self) -> LibraryRecord {
+        LibraryRecord {
+            name: "nccl".to_owned(),
+            path: self.path().to_owned(),
+            version: self.version_text(),
+            code: Some(self.version),
+            stand_in: self.is_stand_in(),
+        }
     }
 
     /// Whether it has `ncclAlltoAll` (2.28 and newer).

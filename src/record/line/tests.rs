@@ -33,6 +33,7 @@ fn header() -> Header {
             cycles: 1,
             timestamps: false,
         },
+        seed: Some(7),
         average: "mean".to_owned(),
         libraries: Vec::new(),
         seats: Vec::new(),
