@@ -1,13 +1,11 @@
 //! `ncclbench COLLECTIVE`: from the command line to the exit code.
 
-use super::ending;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
-use super::say;
 use super::signals;
 use super::spawn;
 use super::worker;
@@ -67,14 +65,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
-    let before_all_met = move |signal| {
-        let fault = signals::fault(signal).while_doing("waiting for all processes to meet");
-        if is_first {
-            say(&format!("error: {fault}"));
-        }
-        ending::leave_now(fault.kind.exit_code());
-    };
-    let watch = signals::Watch::start(Arc::clone(clock), Box::new(before_all_met))?;
+    let watch = signals::Watch::start(Arc::clone(clock), signals::before_all_met(is_first))?;
     let here = probe::here(args.host_label.as_deref())?;
     let joined = launcher::join(&args.launch, env, &here, clock)?;
     let process = Process {
