@@ -30,9 +30,6 @@ use crate::probe;
 use crate::record::Mismatches;
 use std::sync::Arc;
 
-/// Seed of what the messages hold.
-const SEED: u64 = 1;
-
 /// This process among the two.
 struct Process<'a> {
     args: &'a PingpongArgs,
@@ -47,7 +44,7 @@ struct Process<'a> {
 pub(super) fn run(args: &PingpongArgs, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let done = if args.launch.spawn.is_some() {
-        spawn::run(&args.launch, &args.argv, &clock)
+        spawn::run(&args.launch, env, &args.argv, &clock)
     } else {
         take_part(args, env, &clock)
     };
@@ -61,7 +58,7 @@ fn take_part(args: &PingpongArgs, env: &Env, clock: &Arc<dyn Clock>) -> Result<u
         args,
         env,
         here,
-        exit: Exit::new(Arc::clone(&joined.meeting), Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
         joined,
         clock: Arc::clone(clock),
     };
@@ -105,14 +102,15 @@ impl Process<'_> {
     }
 
     fn work(&self, plane: &dyn Bootstrap) -> Result<u8, Fault> {
-        let seat = self.seat(plane.members())?;
+        let seed = super::seed::agree(plane, self.step("the seed"), None, true)?;
+        let seat = self.seat(plane.members(), seed)?;
         let outcome = self.args.backend.probe(&seat.wish).map(drop);
         plane.agree(self.step("what the backend finds"), outcome)?;
         let mut session = self.args.backend.open(&seat, plane)?;
         self.exit.add(session.aborter());
         let sizes: Vec<_> = self.args.sweep.sizes().collect();
         let most = sizes.last().copied().unwrap_or_default();
-        let known = (self.args.launch.timeout_init, SEED);
+        let known = (self.args.launch.timeout_init, seed);
         let clock = Arc::clone(&self.clock);
         let mut pair = Pair::new(session.as_mut(), plane, clock, most, known)?;
         let is_first = plane.member() == 0;
@@ -159,7 +157,7 @@ impl Process<'_> {
         Watch::start(planes, limit, Arc::clone(&self.clock), on_timeout).map(Some)
     }
 
-    fn seat(&self, members: usize) -> Result<ThreadSeat, Fault> {
+    fn seat(&self, members: usize, seed: u64) -> Result<ThreadSeat, Fault> {
         let world = u32::try_from(members).unwrap_or(u32::MAX);
         if world != 2 {
             let text = format!("`pingpong` is for 2 processes; {world} were started");
@@ -177,7 +175,7 @@ impl Process<'_> {
             wish: backend::Wish {
                 nccl_lib: None,
                 env: self.env.clone(),
-                seed: SEED,
+                seed,
             },
         })
     }

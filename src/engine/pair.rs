@@ -275,7 +275,7 @@ mod tests {
         fn pause(&self, _pause: Duration) {}
     }
 
-    const LIMIT: Duration = Duration::from_secs(60);
+    const LIMIT: Duration = Duration::from_mins(1);
 
     fn seat(rank: u32, world: u32) -> ThreadSeat {
         ThreadSeat {

@@ -27,7 +27,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// How long MPI may take to start; libraries wait in it for processes that never come.
-const INIT_LIMIT: Duration = Duration::from_secs(60);
+const INIT_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long it may take to end.
 const BYE_LIMIT: Duration = Duration::from_secs(5);
@@ -116,9 +116,8 @@ impl Mpi {
         let thread = std::thread::Builder::new().name("mpi".to_owned());
         let body = move || {
             let started = mpi::initialize_with_threading(Threading::Multiple);
-            let (universe, level) = match started {
-                Some((universe, level)) => (universe, level),
-                None => return drop(tell.send(Err(over()))),
+            let Some((universe, level)) = started else {
+                return drop(tell.send(Err(over())));
             };
             drop(tell.send(Ok(level)));
             // an error means that everybody has let go

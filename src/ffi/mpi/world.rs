@@ -114,7 +114,7 @@ mod tests {
         let fault = expect_size(&hydra, 1, "Open MPI v4.1.4").unwrap_err();
         assert!(fault.message.contains("`PMI_SIZE=4`"), "{fault}");
         assert!(fault.hints[0].contains("Open MPI's"), "{fault}");
-        let step = Env::from_iter(STEP.into_iter().chain([("PMIX_RANK", "0")]));
+        let step: Env = STEP.into_iter().chain([("PMIX_RANK", "0")]).collect();
         let fault = expect_size(&step, 1, "MPICH Version: 4.0.2").unwrap_err();
         assert!(fault.hints[0].contains("pmi2"), "{fault}");
         assert_eq!(expect_size(&hydra, 4, "MPICH"), Ok(()));
@@ -124,15 +124,15 @@ mod tests {
     #[test]
     fn the_daemons_step_inside_an_allocation_does_not_count() {
         let mpirun = [("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "7")];
-        let env = Env::from_iter(STEP.into_iter().chain(mpirun));
+        let env: Env = STEP.into_iter().chain(mpirun).collect();
         assert_eq!(expect_size(&env, 7, "Open MPI"), Ok(()));
         assert!(expect_size(&env, 4, "Open MPI").is_err());
     }
 
     #[test]
     fn a_step_without_a_process_manager_is_refused_before_mpi_is_started() {
-        let with = |more: &[(&'static str, &'static str)]| {
-            Env::from_iter(STEP.into_iter().chain(more.iter().copied()))
+        let with = |more: &[(&'static str, &'static str)]| -> Env {
+            STEP.into_iter().chain(more.iter().copied()).collect()
         };
         let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "4"), ("PMI_FD", "7")];
         for (library, more, fits) in [
