@@ -19,11 +19,13 @@ fail() {
   exit 1
 }
 
-# g++ compiles the kernels' header for the host; Slurm's plugin opens what only libpmix-dev has.
+# g++ compiles the kernels' header for the host; Slurm's plugin opens what only libpmix-dev has; the
+# last line is for the cargo feature `mpi`, whose declarations libclang reads from MPI's headers.
 packages=(
   git g++ python3 python3-venv
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev
   openmpi-bin mpich iproute2 util-linux
+  libopenmpi-dev libmpich-dev libclang-dev
 )
 
 is_installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
@@ -71,7 +73,13 @@ test_launches() {
   trap '"${root[@]}" tests/cluster/slurm.sh down' EXIT
   "${root[@]}" tests/cluster/slurm.sh up loop
   eval "$(tests/cluster/slurm.sh env)"
+  test_some --lib scontrol -- --ignored
   test_some --test launch -- --ignored
+  # The feature `mpi`, linked to one MPI and then to the other, which share nothing that is built.
+  for mpi in openmpi mpich; do
+    MPICC=mpicc.$mpi test_some --features mpi --target-dir "target/$mpi" --lib mpi
+    MPICC=mpicc.$mpi test_some --features mpi --target-dir "target/$mpi" --test launch mpi_ -- --ignored
+  done
   "${root[@]}" tests/cluster/slurm.sh up netns
   test_some --test launch srun -- --ignored
 }
@@ -109,6 +117,7 @@ step "format"
 cargo fmt --all --check
 step "lints"
 cargo clippy --workspace --all-targets --locked -- -D warnings
+MPICC=mpicc.openmpi cargo clippy --all-targets --features mpi --target-dir target/openmpi --locked -- -D warnings
 step "kernels are what their sources say"
 target/venv/bin/python kernels/build.py --check
 step "tests"
@@ -119,6 +128,8 @@ step "launches by Slurm, Open MPI and MPICH"
 test_launches
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --locked
+MPICC=mpicc.openmpi RUSTDOCFLAGS="-D warnings" \
+  cargo doc --no-deps --document-private-items --features mpi --target-dir target/openmpi --locked
 step "the README's first command"
 run_readme
 step "all"

@@ -12,14 +12,31 @@
 
 #[path = "launch/cluster.rs"]
 mod cluster;
+#[path = "launch/containers.rs"]
+mod containers;
+#[path = "launch/flood.rs"]
+mod flood;
+#[path = "launch/hangs.rs"]
+mod hangs;
 #[path = "launch/harness.rs"]
 mod harness;
+#[cfg(feature = "mpi")]
+#[path = "launch/mpi.rs"]
+mod mpi;
+#[path = "launch/odd.rs"]
+mod odd;
+#[path = "launch/outputs.rs"]
+mod outputs;
+#[path = "launch/signals.rs"]
+mod signals;
 #[path = "common/stand_ins.rs"]
 mod stand_ins;
 #[path = "launch/table.rs"]
 mod table;
 #[path = "launch/trouble.rs"]
 mod trouble;
+#[path = "launch/whereabouts.rs"]
+mod whereabouts;
 
 use harness::{Finished, run, run_together, told_by_all};
 use std::ffi::OsString;
@@ -149,6 +166,65 @@ fn variables_of_torchrun_make_one_world() {
     });
     let finished = run_together(commands.collect(), LIMIT);
     assert_eq!(one_table(&finished).seats.len(), 3);
+}
+
+#[test]
+fn three_processes_meet_in_a_folder_whatever_an_earlier_run_has_left_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = format!("file://{}", folder.path().display());
+    let old = "0".repeat(64);
+    for (name, text) in [
+        ("ncclbench-hello-1", old.as_str()),
+        ("ncclbench-hello-2", "half a wo"),
+        (&format!("ncclbench-reply-{old}"), "{}"),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let commands = [1, 0, 2].map(|rank| by_hand(rank, 3, &place, SMALL));
+    let mut finished = run_together(commands.into(), LIMIT);
+    finished.swap(0, 1);
+    assert_eq!(one_table(&finished).seats.len(), 3);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn variables_of_an_indexed_job_make_one_world() {
+    let address = free_address();
+    let commands = (0..3).map(|index: u32| {
+        let mut command = program(SMALL);
+        command.env("JOB_COMPLETION_INDEX", index.to_string());
+        command.env("NCCLBENCH_WORLD", "3");
+        command.env("NCCLBENCH_RENDEZVOUS", &address);
+        command
+    });
+    let finished = run_together(commands.collect(), LIMIT);
+    assert_eq!(one_table(&finished).seats.len(), 3);
+}
+
+#[test]
+fn a_pod_whose_job_does_not_say_how_many_there_are_is_told_so() {
+    let mut command = program(SMALL);
+    command.env("JOB_COMPLETION_INDEX", "0");
+    let finished = run(&mut command, LIMIT).expect_code(3);
+    finished.expect_said("NCCLBENCH_WORLD");
+}
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn the_program_is_linked_to_the_systems_own_libraries_only() {
+    let finished = run(clean("ldd").arg(PROGRAM), LIMIT).expect_code(0);
+    let own = [
+        "linux-vdso",
+        "libc.",
+        "libm.",
+        "libgcc_s.",
+        "/lib64/ld-linux",
+        "/lib/ld-linux",
+    ];
+    let foreign = |line: &&str| !own.iter().any(|name| line.trim().starts_with(name));
+    let foreign: Vec<&str> = finished.stdout.lines().filter(foreign).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
 }
 
 #[test]

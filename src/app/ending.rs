@@ -1,46 +1,105 @@
 //! How a process leaves: what is printed, which code it exits with, and that it does leave.
 
+use super::book::Book;
 use crate::backend::Abort;
+use crate::base::Clock;
 use crate::bootstrap::Ending;
+use crate::launcher::Meeting;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long threads that are stuck in a library have to come back once the run is over.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// How long the others have to leave by themselves before the launcher is asked to end them.
+const ABORT_AFTER: Duration = Duration::from_secs(1);
+
 /// What all threads of a process share about its end.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Exit(Arc<Shared>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
+    clock: Arc<dyn Clock>,
+    meeting: Arc<dyn Meeting>,
     aborters: Mutex<Vec<Arc<dyn Abort>>>,
+    book: OnceLock<Arc<Book>>,
+    /// Set for good once the run has been ended, or has come to its end by itself.
+    is_over: AtomicBool,
+    /// Held while the ending is carried out, so that nobody leaves before.
     ending: Mutex<Option<Ending>>,
+    has_aborted: AtomicBool,
 }
 
 impl Exit {
+    /// Of a process whose launcher goes on offering `meeting`.
+    pub(super) fn new(meeting: Arc<dyn Meeting>, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Shared {
+            clock,
+            meeting,
+            aborters: Mutex::default(),
+            book: OnceLock::new(),
+            is_over: AtomicBool::new(false),
+            ending: Mutex::default(),
+            has_aborted: AtomicBool::new(false),
+        }))
+    }
+
     /// Registers what ends a session's waits.
     pub(super) fn add(&self, aborter: Arc<dyn Abort>) {
         lock(&self.0.aborters).push(aborter);
     }
 
-    /// The run is over: prints why where this process is the one to say it, aborts the sessions, and
-    /// leaves hard if that does not bring the threads back. Only the first call counts.
+    /// Registers what must be closed.
+    pub(super) fn keep(&self, book: Arc<Book>) {
+        self.0.book.get_or_init(|| book);
+    }
+
+    /// The run has come to its end by itself: nothing ends it any more.
+    pub(super) fn complete(&self) {
+        self.0.is_over.store(true, Ordering::Release);
+    }
+
+    /// Whether the run is over, one way or the other.
+    pub(super) fn is_over(&self) -> bool {
+        self.0.is_over.load(Ordering::Acquire)
+    }
+
+    /// The run is over: prints why where this process is the one to say it, aborts the sessions,
+    /// closes the run's file, and leaves hard if that does not bring the threads back. Only the
+    /// first call counts; others return when it has.
     pub(super) fn begin(&self, ending: &Ending) {
-        {
-            let mut first = lock(&self.0.ending);
-            if first.is_some() {
-                return;
-            }
-            *first = Some(ending.clone());
+        let mut first = lock(&self.0.ending);
+        if first.is_some() || self.0.is_over.swap(true, Ordering::AcqRel) {
+            return;
         }
+        *first = Some(ending.clone());
+        self.leave_hard_after_grace(ending);
         if let Some(report) = &ending.report {
             super::say(&format!("error: {report}"));
         }
-        leave_hard_after_grace(ending.exit_code);
         self.abort_sessions();
+        if let Some(book) = self.0.book.get() {
+            book.cut_short(ending);
+        }
+    }
+
+    /// Has the launcher end those that give no answer, because they will not leave by themselves;
+    /// the others have a moment to do so. Does nothing if all have answered.
+    pub(super) fn end_the_mute(&self, ending: &Ending) {
+        if !ending.mute || self.0.has_aborted.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.0.clock.pause(ABORT_AFTER);
+        self.0
+            .meeting
+            .abort(ending.exit_code, &ending.fault.message);
     }
 
     /// Each on a thread of its own, because an abort may hang as well.
@@ -49,21 +108,28 @@ impl Exit {
             drop(std::thread::spawn(move || aborter.abort()));
         }
     }
+
+    /// Threads that are stuck inside a library are left behind.
+    fn leave_hard_after_grace(&self, ending: &Ending) {
+        let (exit, ending) = (self.clone(), ending.clone());
+        drop(std::thread::spawn(move || {
+            exit.0.clock.pause(GRACE);
+            exit.end_the_mute(&ending);
+            leave_now(ending.exit_code);
+        }));
+    }
 }
 
-/// Threads that are stuck inside a library are left behind.
+/// Leaves at once, whatever the other threads do.
 #[expect(
     clippy::disallowed_methods,
     clippy::exit,
     reason = "a thread that is stuck inside a library cannot be asked to return"
 )]
-fn leave_hard_after_grace(code: u8) {
-    drop(std::thread::spawn(move || {
-        std::thread::sleep(GRACE);
-        std::process::exit(i32::from(code));
-    }));
+pub(super) fn leave_now(code: u8) -> ! {
+    std::process::exit(i32::from(code))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

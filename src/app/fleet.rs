@@ -2,12 +2,12 @@
 //!
 //! What cannot become one world is refused here, before a backend is asked.
 
+use super::gpus;
 use crate::backend::Equipment;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Rank;
 use crate::base::World;
-use crate::base::fault::Place;
 use crate::record::DeviceRecord;
 use crate::record::LibraryRecord;
 use crate::record::SeatRecord;
@@ -45,6 +45,8 @@ pub(super) struct Card {
     pub(super) libraries: Vec<LibraryRecord>,
     /// The variable that picks the first device (`NCCL_TESTS_DEVICE`), where it is set.
     pub(super) first_device: Option<u32>,
+    /// `CUDA_VISIBLE_DEVICES`, where it is set: what the driver chose `devices` by.
+    pub(super) visible: Option<String>,
 }
 
 /// Every rank's place, the same on every process.
@@ -83,6 +85,7 @@ impl Card {
             devices: found.devices.clone(),
             libraries: found.libraries.clone(),
             first_device: None,
+            visible: None,
         }
     }
 }
@@ -91,17 +94,21 @@ impl Fleet {
     /// Seats everybody.
     ///
     /// # Errors
-    /// `Disagree` if processes differ in version, backend or shape; `Launch` if two ranks would
-    /// share a GPU without `--allow-shared-gpu`, or a host has no device at all.
+    /// `Disagree` if processes differ in version, backend or shape; `Launch` if a host has fewer
+    /// GPUs than ranks or two ranks would share one without `--allow-shared-gpu`, or if a host has
+    /// no device at all.
     pub(super) fn seat(cards: Vec<Card>, allow_shared_gpu: bool) -> Result<Self, Fault> {
         agree(&cards)?;
+        if !allow_shared_gpu {
+            gpus::enough(&cards)?;
+        }
         let mut seats = Vec::new();
         let mut local_processes: BTreeMap<&str, u32> = BTreeMap::new();
         for (process, card) in (0u32..).zip(&cards) {
             let local = local_processes.entry(&card.host_identity).or_default();
             for index in 0..card.shape.ranks() {
                 let rank = process * card.shape.ranks() + index;
-                let device = card.device(*local * card.shape.ranks() + index)?;
+                let device = gpus::device(card, *local * card.shape.ranks() + index)?;
                 seats.push(SeatRecord {
                     rank,
                     process,
@@ -113,7 +120,8 @@ impl Fleet {
             *local += 1;
         }
         let mut notes = library_notes(&cards);
-        notes.extend(shared_gpus(&seats, allow_shared_gpu)?);
+        notes.extend(gpus::shared(&seats, allow_shared_gpu)?);
+        notes.extend(gpus::slices(&seats));
         Ok(Self {
             seats,
             cards,
@@ -149,29 +157,6 @@ impl Fleet {
                 .count() as u64,
             None => 1,
         }
-    }
-}
-
-impl Card {
-    /// The device of the process's host's `local`-th rank.
-    ///
-    /// A launcher that bound one device shows one, which is then the rank's whatever its index;
-    /// where several are visible, ranks take them in order. A CPU plays as many as are asked for.
-    fn device(&self, local: u32) -> Result<DeviceRecord, Fault> {
-        let first = self.devices.first().ok_or_else(|| {
-            Fault::new(
-                Kind::Launch,
-                format!("no device is visible on {}", self.host),
-            )
-        })?;
-        if first.uuid.is_none() {
-            return Ok(DeviceRecord {
-                ordinal: local,
-                ..first.clone()
-            });
-        }
-        let index = (self.first_device.unwrap_or(0) + local) as usize % self.devices.len();
-        Ok(self.devices[index].clone())
     }
 }
 
@@ -225,71 +210,10 @@ fn library_notes(cards: &[Card]) -> Vec<String> {
     notes
 }
 
-/// A note where GPUs are shared and that is allowed.
-fn shared_gpus(seats: &[SeatRecord], allowed: bool) -> Result<Option<String>, Fault> {
-    let mut users: BTreeMap<&str, Vec<&SeatRecord>> = BTreeMap::new();
-    for seat in seats {
-        if let Some(uuid) = &seat.device.uuid {
-            users.entry(uuid).or_default().push(seat);
-        }
-    }
-    let Some(shared) = users.values().find(|seats| seats.len() > 1) else {
-        return Ok(None);
-    };
-    if allowed {
-        let most = users.values().map(Vec::len).max().unwrap_or(1);
-        return Ok(Some(format!(
-            "up to {most} ranks share a GPU: times say nothing about separate GPUs"
-        )));
-    }
-    let (a, b) = (shared[0], shared[1]);
-    Err(Fault::new(
-        Kind::Launch,
-        format!(
-            "ranks {} and {} would share one GPU ({})",
-            a.rank, b.rank, a.device.name
-        ),
-    )
-    .at(Place {
-        rank: b.rank,
-        host: b.host.clone(),
-        gpu: Some(b.device.ordinal),
-    })
-    .detail(format!(
-        "both see {} as a visible device",
-        a.device.uuid.as_deref().unwrap_or("it")
-    ))
-    .hint("start no more ranks on a host than it has GPUs")
-    .hint("to share a GPU on purpose, give `--allow-shared-gpu`"))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::gpus::testing::card;
     use super::*;
-
-    fn card(host: &str, uuids: &[&str]) -> Card {
-        let device = |(ordinal, uuid): (usize, &&str)| DeviceRecord {
-            ordinal: u32::try_from(ordinal).unwrap(),
-            name: "GPU".to_owned(),
-            bus_id: "0000:00:00".to_owned(),
-            uuid: (!uuid.is_empty()).then(|| (*uuid).to_owned()),
-            memory_bytes: None,
-        };
-        Card {
-            version: "1".to_owned(),
-            host: host.to_owned(),
-            host_identity: host.to_owned(),
-            pid: 1,
-            backend: "nccl".to_owned(),
-            shape: Shape {
-                threads: 1,
-                gpus: 1,
-            },
-            devices: uuids.iter().enumerate().map(device).collect(),
-            libraries: Vec::new(),
-            first_device: None,
-        }
-    }
 
     #[test]
     fn ranks_take_the_visible_devices_in_order_on_each_host() {
@@ -303,23 +227,6 @@ mod tests {
             .collect();
         assert_eq!(taken, ["a", "b", "c"]);
         assert_eq!((fleet.world(), fleet.hosts()), (World(3), 2));
-    }
-
-    #[test]
-    fn a_device_that_the_launcher_bound_is_taken_whatever_the_local_rank() {
-        let fleet = Fleet::seat(vec![card("n1", &["a"]), card("n1", &["b"])], false).unwrap();
-        assert_eq!(fleet.seats[1].device.uuid.as_deref(), Some("b"));
-        assert_eq!(fleet.seats[1].device.ordinal, 0);
-    }
-
-    #[test]
-    fn two_ranks_on_one_gpu_are_refused_by_name_unless_that_is_asked_for() {
-        let cards = || vec![card("n1", &["a"]), card("n1", &["a"])];
-        let fault = Fleet::seat(cards(), false).unwrap_err();
-        assert!(fault.message.contains("ranks 0 and 1"), "{fault}");
-        let fleet = Fleet::seat(cards(), true).unwrap();
-        assert_eq!(fleet.sharers(Rank(1)), 2);
-        assert_eq!(fleet.notes.len(), 1);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `ncclbench COLLECTIVE`: from the command line to the exit code.
 
+use super::ending;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
@@ -7,6 +8,8 @@ use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
 use super::say;
+use super::signals;
+use super::spawn;
 use super::worker;
 use super::worker::Common;
 use super::worker::Tally;
@@ -18,11 +21,14 @@ use crate::base::Env;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Rank;
+use crate::base::fault::Place;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Ending;
 use crate::bootstrap::Step;
 use crate::bootstrap::threads::ThreadPlane;
 use crate::cli::Args;
+use crate::engine;
 use crate::engine::Rules;
 use crate::engine::SystemClock;
 use crate::engine::Watch;
@@ -49,57 +55,52 @@ struct Process<'a> {
 /// Measures; gives the exit code that all processes agreed on.
 pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    if args.launch.spawn.is_some() {
-        return spawn(args, &clock);
-    }
+    let spawned = args.launch.spawn.is_some();
+    let done = if spawned {
+        spawn::run(&args.launch, &args.argv, &clock)
+    } else {
+        take_part(args, env, &clock)
+    };
+    done.unwrap_or_else(|ending| spawn::leave_with(&ending))
+}
+
+/// Meets the others and measures with them.
+fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
     let started = clock.now();
-    match join(args, env, &clock) {
-        Ok((here, joined)) => {
-            let exit = Exit::default();
-            let met = clock.now().saturating_sub(started);
-            Process {
-                args,
-                env,
-                here,
-                joined: &joined,
-                exit,
-                clock,
-                met,
-            }
-            .run()
+    let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
+    let before_all_met = move |signal| {
+        let fault = signals::fault(signal).while_doing("waiting for all processes to meet");
+        if is_first {
+            say(&format!("error: {fault}"));
         }
-        Err(fault) => super::refuse(&fault),
-    }
-}
-
-fn spawn(args: &Args, clock: &Arc<dyn Clock>) -> u8 {
-    match launcher::spawn(&args.launch, &args.argv[1..], clock) {
-        Ok(spawned) => {
-            for note in spawned.notes {
-                say(&format!("note: {note}"));
-            }
-            spawned.exit_code
-        }
-        Err(fault) => super::refuse(&fault),
-    }
-}
-
-fn join(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<(Here, Joined), Fault> {
+        ending::leave_now(fault.kind.exit_code());
+    };
+    let watch = signals::Watch::start(Arc::clone(clock), Box::new(before_all_met))?;
     let here = probe::here(args.host_label.as_deref())?;
     let joined = launcher::join(&args.launch, env, &here, clock)?;
-    Ok((here, joined))
+    let process = Process {
+        args,
+        env,
+        here,
+        exit: Exit::new(Arc::clone(&joined.meeting), Arc::clone(clock)),
+        joined: &joined,
+        clock: Arc::clone(clock),
+        met: clock.now().saturating_sub(started),
+    };
+    process.end_on_signals(&watch);
+    Ok(process.run())
 }
 
 impl Process<'_> {
     fn run(&self) -> u8 {
         self.end_with_the_others();
-        let mut narrator = None;
-        match self.conduct(&mut narrator) {
+        match self.conduct() {
             Ok(tally) => {
+                self.exit.complete();
                 self.joined.plane.leave();
                 tally.exit_code()
             }
-            Err(fault) => self.fail(fault, narrator),
+            Err(fault) => self.fail(fault),
         }
     }
 
@@ -111,32 +112,45 @@ impl Process<'_> {
             .on_end(Box::new(move |ending| exit.begin(ending)));
     }
 
-    fn fail(&self, fault: Fault, narrator: Option<Narrator<'_>>) -> u8 {
+    /// From now on a signal ends the run for all.
+    fn end_on_signals(&self, watch: &signals::Watch) {
+        let (plane, exit) = (Arc::clone(&self.joined.plane), self.exit.clone());
+        let place = self.place();
+        watch.act(Box::new(move |signal| {
+            let fault = signals::fault(signal).at(place.clone());
+            let (plane, exit) = (Arc::clone(&plane), exit.clone());
+            // telling the others may take a while, and a second signal must not wait for it
+            drop(std::thread::spawn(move || {
+                if !exit.is_over() {
+                    exit.begin(&plane.fail(fault));
+                }
+            }));
+        }));
+    }
+
+    fn place(&self) -> Place {
+        let member = self.joined.plane.member();
+        bootstrap::peer::place(&self.joined.plane.peers()[member], member)
+    }
+
+    fn fail(&self, fault: Fault) -> u8 {
         let ending = self.joined.plane.fail(fault);
         self.exit.begin(&ending);
-        if let Some(mut narrator) = narrator {
-            narrator.cut_short(&ending.fault, ending.exit_code);
-        }
-        if ending.report.is_some() {
-            self.joined
-                .meeting
-                .abort(ending.exit_code, &ending.fault.message);
-        }
+        self.exit.end_the_mute(&ending);
         ending.exit_code
     }
 
-    fn conduct<'s>(&'s self, narrator: &mut Option<Narrator<'s>>) -> Result<Tally, Fault>
-    where
-        Self: 's,
-    {
+    fn conduct(&self) -> Result<Tally, Fault> {
+        let seed = self.seed()?;
         let started = self.clock.now();
-        let found = self.probe()?;
+        let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
         let fleet = Fleet::seat(self.cards(&found)?, self.args.allow_shared_gpu)?;
         plan::check(&self.args.plan, fleet.world())?;
-        let seed = self.seed()?;
+        let mut narrator = None;
         if self.joined.plane.member() == 0 {
-            let narrator = narrator.insert(self.narrator(fleet.clone(), &found)?);
+            let narrator = narrator.insert(self.narrator(fleet.clone(), &found, seed)?);
+            self.exit.keep(narrator.book());
             narrator.took("bootstrap", self.met);
             narrator.took("libraries", probed);
         }
@@ -144,8 +158,8 @@ impl Process<'_> {
     }
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
-    fn probe(&self) -> Result<Equipment, Fault> {
-        let found = self.args.backend.probe(&self.backend_wish());
+    fn probe(&self, seed: u64) -> Result<Equipment, Fault> {
+        let found = self.args.backend.probe(&self.backend_wish(seed));
         let (found, outcome) = match found {
             Ok(found) => (Some(found), Ok(())),
             Err(fault) => (None, Err(fault)),
@@ -166,6 +180,7 @@ impl Process<'_> {
             found,
         );
         card.first_device = first_device(self.env)?;
+        card.visible = self.env.get("CUDA_VISIBLE_DEVICES").map(str::to_owned);
         let mine = bootstrap::encode(&card)?;
         let all = self
             .plane()
@@ -173,16 +188,16 @@ impl Process<'_> {
         all.iter().map(|bytes| bootstrap::decode(bytes)).collect()
     }
 
-    /// The first process's seed, so that all ranks make the same data; a fresh one unless it is given.
     fn seed(&self) -> Result<u64, Fault> {
-        let mine = self.args.seed;
-        let said = self
-            .plane()
-            .broadcast(self.step("the seed"), &bootstrap::encode(&mine)?)?;
-        bootstrap::decode(&said)
+        super::seed::agree(
+            &*self.joined.plane,
+            self.step("the seed"),
+            self.args.seed,
+            self.args.backend.measures(),
+        )
     }
 
-    fn narrator(&self, fleet: Fleet, found: &Equipment) -> Result<Narrator<'_>, Fault> {
+    fn narrator(&self, fleet: Fleet, found: &Equipment, seed: u64) -> Result<Narrator<'_>, Fault> {
         let mut notes = self.joined.notes.clone();
         notes.extend(found.notes.iter().cloned());
         notes.extend(fleet.notes.iter().cloned());
@@ -195,6 +210,7 @@ impl Process<'_> {
             measured: self.args.backend.measures(),
             average: self.args.average,
             timestamps: self.args.timestamps,
+            seed,
             notes,
         };
         Narrator::new(facts, self.args.output.as_deref())
@@ -211,6 +227,7 @@ impl Process<'_> {
             rules: Rules {
                 blocking: self.args.plan.blocking,
                 control_limit: self.control_limit(),
+                launches_block: self.args.backend.launches_block(),
                 seed,
             },
             init_limit: self.args.timeout_init,
@@ -219,7 +236,8 @@ impl Process<'_> {
 
     /// Between operations ranks wait for the slowest one's check and for its operation's own deadline.
     fn control_limit(&self) -> Duration {
-        self.args.timeout_op.unwrap_or(Duration::from_hours(1)) + Duration::from_secs(5)
+        let patience = self.args.timeout_op.unwrap_or(Duration::from_hours(1));
+        patience + engine::watch::BETWEEN_OPERATIONS
     }
 
     /// Runs every engine thread of this process, the first one on a thread of its own too, so that
@@ -241,13 +259,15 @@ impl Process<'_> {
                 .map(|plane| Arc::new(plane) as Arc<dyn Bootstrap>)
                 .collect();
         let _watch = self.watch(&planes)?;
+        self.call_witness(common.rules.seed);
         let mut narrator = narrator;
         std::thread::scope(|scope| {
             let running: Vec<_> = (0u32..)
                 .zip(&planes)
                 .map(|(thread, plane)| {
-                    let seat = self.thread_seat(common.fleet, thread, lanes);
+                    let seat = self.thread_seat(common, thread, lanes);
                     let narrator = narrator.take();
+                    plane.pulse().drive(gpus(common.fleet, &seat));
                     scope.spawn(move || self.work(common, &seat, &**plane, narrator))
                 })
                 .collect();
@@ -278,9 +298,16 @@ impl Process<'_> {
             let ending = self
                 .joined
                 .plane
-                .fail(fault.clone().at(worker::place(seat)));
+                .fail(fault.clone().at(worker::place(common, seat)));
             self.exit.begin(&ending);
         })
+    }
+
+    /// The library under test may know why it hangs.
+    fn call_witness(&self, seed: u64) {
+        if let Some(witness) = self.args.backend.witness(&self.backend_wish(seed)) {
+            self.joined.plane.call_witness(witness);
+        }
     }
 
     fn watch(&self, planes: &[Arc<dyn Bootstrap>]) -> Result<Option<Watch>, Fault> {
@@ -293,7 +320,8 @@ impl Process<'_> {
         Watch::start(planes, limit, Arc::clone(&self.clock), on_timeout).map(Some)
     }
 
-    fn thread_seat(&self, fleet: &Fleet, thread: u32, lanes: u32) -> ThreadSeat {
+    fn thread_seat(&self, common: &Common<'_>, thread: u32, lanes: u32) -> ThreadSeat {
+        let fleet = common.fleet;
         let process = self.joined.seat.process;
         let first = process * self.args.threads * self.args.gpus + thread * lanes;
         let ranks: Vec<_> = (first..first + lanes).map(Rank).collect();
@@ -307,16 +335,16 @@ impl Process<'_> {
             limit: self.args.timeout_init,
             op_limit: self.args.timeout_op,
             clock: Arc::clone(&self.clock),
-            wish: self.backend_wish(),
+            wish: self.backend_wish(common.rules.seed),
         }
     }
 
-    fn backend_wish(&self) -> backend::Wish {
+    fn backend_wish(&self, seed: u64) -> backend::Wish {
         let variable = self.env.get("NCCLBENCH_NCCL").map(str::to_owned);
         backend::Wish {
             nccl_lib: self.args.nccl_lib.clone().or(variable),
             env: self.env.clone(),
-            seed: self.args.seed,
+            seed,
         }
     }
 
@@ -332,11 +360,20 @@ impl Process<'_> {
     }
 }
 
+/// The GPUs of a thread's ranks; none where the devices are not GPUs.
+fn gpus(fleet: &Fleet, seat: &ThreadSeat) -> Vec<u32> {
+    let ranks = seat.ranks.iter();
+    ranks.filter_map(|&rank| worker::gpu(fleet, rank)).collect()
+}
+
 /// The index of the first device, as nccl-tests takes it.
+///
+/// # Errors
+/// `Usage` where it is no number.
 ///
 /// # Source
 /// nccl-tests 2.19.6, `src/common.cu`, `NCCL_TESTS_DEVICE`.
-fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
+pub(super) fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
     let Some(text) = env.get("NCCL_TESTS_DEVICE") else {
         return Ok(None);
     };

@@ -1,12 +1,18 @@
 //! Composition: one readable function for each subcommand, and the exit codes.
 
 mod allow_list;
+mod book;
 mod dry_run;
 mod ending;
 mod fleet;
+mod gpus;
 mod measure;
 mod narrator;
 mod output;
+mod seed;
+mod signals;
+mod spawn;
+mod whereabouts;
 mod worker;
 
 use crate::base::Fault;
@@ -26,6 +32,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Measure(args)) => measure::run(&args, &env),
+        Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
+use super::book::Book;
 use super::fleet::Fleet;
-use super::output::Output;
 use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
@@ -13,17 +13,16 @@ use crate::base::pattern::exactness;
 use crate::collective::Operator;
 use crate::digest;
 use crate::digest::Average;
-use crate::digest::Figures;
 use crate::engine::Measured;
 use crate::engine::SystemClock;
 use crate::launcher::ProcessSeat;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
-use crate::record::Footer;
 use crate::record::Header;
 use crate::record::Row;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::UNIX_EPOCH;
 
@@ -38,15 +37,15 @@ pub(super) struct Facts<'a> {
     pub(super) measured: bool,
     pub(super) average: Average,
     pub(super) timestamps: bool,
+    pub(super) seed: u64,
     pub(super) notes: Vec<String>,
 }
 
 /// The teller: its facts, where it writes, and what it has counted.
 pub(super) struct Narrator<'a> {
     facts: Facts<'a>,
-    output: Output,
+    book: Arc<Book>,
     started: Duration,
-    figures: Figures,
     init_ms: BTreeMap<String, f64>,
 }
 
@@ -58,11 +57,15 @@ impl<'a> Narrator<'a> {
     pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
         Ok(Self {
             facts,
-            output: Output::open(file)?,
+            book: Arc::new(Book::open(file)?),
             started: now(),
-            figures: Figures::default(),
             init_ms: BTreeMap::new(),
         })
+    }
+
+    /// What it writes in, for whoever must close it.
+    pub(super) fn book(&self) -> Arc<Book> {
+        Arc::clone(&self.book)
     }
 
     /// Keeps how long a step of initialisation took.
@@ -82,6 +85,9 @@ impl<'a> Narrator<'a> {
             ));
         }
         super::say(&self.opening(spec, call));
+        if spec.checks == 0 {
+            super::say("note: results are not checked (`-c 0`)");
+        }
         self.facts
             .notes
             .extend(inexact(spec, self.facts.fleet.world()));
@@ -92,24 +98,16 @@ impl<'a> Narrator<'a> {
             call: Some(call.to_owned()),
             ..self.header(spec, clamped.map(|limit| limit.0))
         };
-        self.output.begin(&header)
+        self.book.begin(&header)
     }
 
-    pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
-        self.figures.add(row);
-        self.output.row(row)
+    pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
+        self.book.row(row)
     }
 
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&mut self, tally: &Tally) -> Result<(), Fault> {
-        let footer = footer(&self.figures, tally.exit_code(), None);
-        self.output.end(&footer)
-    }
-
-    /// Writes the footer of a run that a fault ended.
-    pub(super) fn cut_short(&mut self, fault: &Fault, exit_code: u8) {
-        self.output
-            .cut_short(&footer(&self.figures, exit_code, Some(fault.to_string())));
+    pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
+        self.book.end(tally.exit_code())
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -128,14 +126,15 @@ impl<'a> Narrator<'a> {
             })
             .collect();
         format!(
-            "ncclbench {}: {} ({call}) on backend {}{}; {} ranks in {} processes on {} hosts; launcher {} ({})",
+            "ncclbench {}: {} ({call}) on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
             card.version,
             spec.collective.name(),
             card.backend,
             libraries.concat(),
-            fleet.world(),
-            launch.processes,
-            fleet.hosts(),
+            counted(u64::from(fleet.world().0), "rank", "ranks"),
+            counted(u64::from(launch.processes), "process", "processes"),
+            counted(fleet.hosts() as u64, "host", "hosts"),
+            self.facts.seed,
             launch.launcher,
             launch.reason
         )
@@ -159,6 +158,7 @@ impl<'a> Narrator<'a> {
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
             settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
@@ -197,18 +197,12 @@ pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
     }
 }
 
-fn footer(figures: &Figures, exit_code: u8, fault: Option<String>) -> Footer {
-    Footer {
-        ended: moment::rfc3339(now()),
-        rows: figures.rows,
-        wrong_measurements: figures.wrong_measurements,
-        average_busbw_gbps: figures.average_busbw_gbps(),
-        exit_code,
-        fault,
-    }
+/// `1 host`, `3 hosts`.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
-fn now() -> Duration {
+pub(super) fn now() -> Duration {
     SystemClock
         .wall()
         .duration_since(UNIX_EPOCH)

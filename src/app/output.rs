@@ -17,11 +17,15 @@ struct Sink {
     name: String,
     report: Box<dyn Report>,
     out: Box<dyn Write + Send>,
+    /// A write has failed, so that what is there may end in the middle of a line.
+    is_broken: bool,
 }
 
 /// All places that a run is written to.
 pub(super) struct Output {
     sinks: Vec<Sink>,
+    /// The last remark about a row: what is waived is waived in both placements and told once.
+    remarked: Option<String>,
 }
 
 impl Output {
@@ -34,15 +38,20 @@ impl Output {
             name: "stdout".to_owned(),
             report: report::table(),
             out: Box::new(io::stdout()),
+            is_broken: false,
         }];
         if let Some(path) = file {
             sinks.push(Sink {
                 name: format!("`{path}`"),
                 report: report::jsonl(),
                 out: Box::new(create(path)?),
+                is_broken: false,
             });
         }
-        Ok(Self { sinks })
+        Ok(Self {
+            sinks,
+            remarked: None,
+        })
     }
 
     pub(super) fn begin(&mut self, header: &Header) -> Result<(), Fault> {
@@ -50,9 +59,11 @@ impl Output {
     }
 
     pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
-        if let Some(text) = remark(row) {
-            super::say(&text);
+        let remark = remark(row);
+        if let Some(text) = remark.as_ref().filter(|_| remark != self.remarked) {
+            super::say(text);
         }
+        self.remarked = remark;
         self.each(|report, out| report.row(row, out))
     }
 
@@ -63,7 +74,8 @@ impl Output {
     /// Closes the run's file after a fault: the rows stay, the footer says what ended them. The
     /// table stays as it is, because a table that is complete means a run that is.
     pub(super) fn cut_short(&mut self, footer: &Footer) {
-        for sink in self.sinks.iter_mut().skip(1) {
+        let whole = self.sinks.iter_mut().skip(1).filter(|sink| !sink.is_broken);
+        for sink in whole {
             if let Err(error) = sink.report.end(footer, &mut sink.out) {
                 super::say(&format!("warning: writing {}: {error}", sink.name));
             }
@@ -74,13 +86,16 @@ impl Output {
         &mut self,
         mut write: impl FnMut(&mut dyn Report, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Fault> {
-        for sink in &mut self.sinks {
-            write(&mut *sink.report, &mut *sink.out).map_err(|error| {
-                Fault::new(Kind::Output, error.to_string())
-                    .while_doing(format!("writing {}", sink.name))
-            })?;
+        let mut outcome = Ok(());
+        for sink in self.sinks.iter_mut().filter(|sink| !sink.is_broken) {
+            let written = write(&mut *sink.report, &mut *sink.out);
+            if let Err(error) = written.and_then(|()| sink.out.flush()) {
+                sink.is_broken = true;
+                outcome = outcome.and(Err(Fault::new(Kind::Output, error.to_string())
+                    .while_doing(format!("writing {}", sink.name))));
+            }
         }
-        Ok(())
+        outcome
     }
 }
 
@@ -100,10 +115,7 @@ fn create(path: &str) -> Result<File, Fault> {
 fn remark(row: &Row) -> Option<String> {
     let case = &row.case;
     let redop = case.redop.map_or("none", |redop| redop.name());
-    let what = format!(
-        "{} {} {redop} {} {}",
-        case.collective, case.dtype, case.size, case.placement
-    );
+    let what = format!("{} {} {redop} {}", case.collective, case.dtype, case.size);
     match &row.outcome {
         Outcome::Waived { reason } => Some(format!("note: waived {what}: {reason}")),
         Outcome::Measured {
@@ -111,7 +123,8 @@ fn remark(row: &Row) -> Option<String> {
             bad,
             ..
         } if *wrong > 0 => {
-            let mut text = format!("wrong: {what}: {wrong} elements differ");
+            let placement = case.placement;
+            let mut text = format!("wrong: {what} {placement}: {wrong} elements differ");
             for element in bad.iter().take(4) {
                 text.push_str("\n  ");
                 text.push_str(&describe(element));

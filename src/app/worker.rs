@@ -12,6 +12,7 @@ use crate::base::Clock;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
+use crate::base::Rank;
 use crate::base::fault::Place;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
@@ -110,9 +111,12 @@ fn open(
             common.backend.name()
         )
     });
-    let (session, outcome) = split(opened.map_err(|fault| fault.at(place(seat))));
-    plane.agree(step("the communicator", common.init_limit), outcome)?;
-    session.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not open the communicator"))
+    // A fault ends the run at once instead of being agreed on: the other ranks wait for this one
+    // inside the library, and what they would say after their deadline is not the cause.
+    let session = opened.map_err(|fault| fault.at(place(common, seat)))?;
+    plane.pulse().enter("waiting for the others' communicators");
+    plane.barrier(step("the communicator", common.init_limit))?;
+    Ok(session)
 }
 
 /// The header's word for how the library runs a collective.
@@ -149,7 +153,7 @@ fn memory_limit(
                 mine = Some(mine.map_or(share, |least| least.min(share)));
             }
             Ok(None) => {}
-            Err(fault) => outcome = Err(fault.at(place(seat))),
+            Err(fault) => outcome = Err(fault.at(place(common, seat))),
         }
     }
     plane.agree(step("the free memory", common.init_limit), outcome)?;
@@ -213,13 +217,13 @@ fn engine<'s>(
     session: &'s mut dyn Session,
     plane: &'s dyn Bootstrap,
 ) -> Result<Engine<'s>, Fault> {
-    let gpu = |rank: &crate::base::Rank| {
-        let device = &common.fleet.seats[rank.0 as usize].device;
-        device.uuid.as_ref().map(|_| device.ordinal)
-    };
     let seats = Seats {
         world: seat.world,
-        gpus: seat.ranks.iter().map(gpu).collect(),
+        gpus: seat
+            .ranks
+            .iter()
+            .map(|&rank| gpu(common.fleet, rank))
+            .collect(),
         ranks: seat.ranks.clone(),
         host: seat.host.clone(),
     };
@@ -232,7 +236,7 @@ fn engine<'s>(
         plan::max_bytes(spec),
         common.rules,
     );
-    let (engine, outcome) = split(made.map_err(|fault| fault.at(place(seat))));
+    let (engine, outcome) = split(made.map_err(|fault| fault.at(place(common, seat))));
     plane.agree(step("the buffers", common.init_limit), outcome)?;
     engine.ok_or_else(|| Fault::new(Kind::Peer, "another rank could not allocate its buffers"))
 }
@@ -248,7 +252,7 @@ fn prove_checker(
     let jobs = plan::jobs(spec, common.fleet.world(), 0)?;
     let first = jobs.iter().find(|job| job.work == Work::Measure);
     let proved = first.map_or(Ok(()), |job| engine.prove_checker(job));
-    let proved = proved.map_err(|fault| fault.at(place(seat)));
+    let proved = proved.map_err(|fault| fault.at(place(common, seat)));
     plane.agree(step("the checker's test", common.init_limit), proved)
 }
 
@@ -285,12 +289,19 @@ fn step(name: &str, limit: Duration) -> Step<'_> {
 }
 
 /// Where a thread is, for its faults.
-pub(super) fn place(seat: &ThreadSeat) -> Place {
+pub(super) fn place(common: &Common<'_>, seat: &ThreadSeat) -> Place {
+    let first = seat.ranks.first().copied().unwrap_or(Rank(0));
     Place {
-        rank: seat.ranks.first().map_or(0, |rank| rank.0),
+        rank: first.0,
         host: seat.host.clone(),
-        gpu: None,
+        gpu: gpu(common.fleet, first),
     }
+}
+
+/// The GPU of a rank; what has no UUID is none.
+pub(super) fn gpu(fleet: &Fleet, rank: Rank) -> Option<u32> {
+    let device = &fleet.seats[rank.0 as usize].device;
+    device.uuid.as_ref().map(|_| device.ordinal)
 }
 
 #[cfg(test)]

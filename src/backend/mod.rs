@@ -1,12 +1,16 @@
 //! Who runs a collective: the library under test, the CPU, or a cost model.
 
 mod host;
+mod machine;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod nccl;
 mod sim;
 
 use crate::base::pattern::{Recipe, Stretch};
 use crate::base::{Buffer, Bytes, Clock, Env, Fault, Rank, Span, World};
 use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Witness;
 use crate::ops::Ops;
 use crate::record::{DeviceRecord, LibraryRecord, Mismatches};
 use std::fmt::Debug;
@@ -14,7 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Every backend, in the order in which lists show them; the first is the default.
-pub const ALL: &[&dyn Backend] = &[&nccl::NcclBackend, &host::Host, &sim::Sim];
+pub const ALL: &[&dyn Backend] = &[
+    &nccl::NcclBackend,
+    &host::Host,
+    #[cfg(feature = "mpi")]
+    &mpi::MpiBackend,
+    &sim::Sim,
+];
 
 /// What a backend is told before it looks round.
 #[derive(Debug, Clone)]
@@ -74,6 +84,17 @@ pub trait Backend: Debug + Sync {
 
     /// Whether one thread drives all its `-g` ranks (grouped calls), or every rank is a thread.
     fn lanes_share_a_thread(&self) -> bool;
+
+    /// Whether an operation is complete when its call returns, so that every one is progress; else
+    /// only what is waited for is known to be.
+    fn launches_block(&self) -> bool {
+        false
+    }
+
+    /// Whom to ask why a run hangs; nobody by default.
+    fn witness(&self, _wish: &Wish) -> Option<Witness> {
+        None
+    }
 
     /// Loads its libraries and lists this process's devices; creates nothing.
     ///

@@ -3,6 +3,7 @@
 //! Never the library under test, never inside a timed window. Members are processes
 //! ([`tcp`], [`solo`]) or, one level up, all engine threads of all processes ([`threads`]).
 
+mod arrivals;
 mod finish;
 pub mod peer;
 pub mod pulse;
@@ -11,12 +12,14 @@ pub mod tcp;
 #[cfg(test)]
 mod testing;
 pub mod threads;
+mod witness;
 
 pub use finish::EndHook;
 pub use finish::most_severe;
 pub use peer::Here;
 pub use peer::PeerInfo;
 pub use pulse::Pulse;
+pub use witness::Witness;
 
 use crate::base::{Fault, FaultContext};
 use std::fmt::Debug;
@@ -40,7 +43,40 @@ pub struct Ending {
     pub report: Option<String>,
     /// The fault that was met first.
     pub fault: Fault,
+    /// A process gives no answer, so that it will not leave by itself. Said to the first member only.
+    pub mute: bool,
 }
+
+impl Ending {
+    /// The ending that a fault makes where there is nothing to be found out, with its report.
+    pub fn by(fault: Fault) -> Self {
+        Self {
+            exit_code: fault.kind.exit_code(),
+            report: Some(fault.to_string()),
+            fault,
+            mute: false,
+        }
+    }
+
+    /// The same for a member that leaves it to another to print it.
+    #[must_use]
+    pub fn untold(self) -> Self {
+        Self {
+            report: None,
+            ..self
+        }
+    }
+}
+
+impl From<Fault> for Ending {
+    fn from(fault: Fault) -> Self {
+        Self::by(fault)
+    }
+}
+
+/// Makes one answer of all members' bytes, entry `m` being member `m`'s. It may use nothing else: all
+/// members pass the same, and which of them calls it is not said.
+pub type Choose<'a> = &'a dyn Fn(&[Vec<u8>]) -> Result<Vec<u8>, Fault>;
 
 /// The control plane as one member sees it.
 ///
@@ -76,13 +112,14 @@ pub trait Bootstrap: Debug + Send + Sync {
         self.barrier(step)
     }
 
-    /// Gives every member the first member's bytes; the others' are ignored.
+    /// Gives every member what `choose` makes of all members' bytes, or its fault. Everything goes to
+    /// one member and one answer to all, so that it is cheaper than [`Bootstrap::all_gather`] by as
+    /// many times as there are members.
     ///
     /// # Errors
-    /// As [`Bootstrap::all_gather`].
-    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mine = if self.member() == 0 { mine } else { &[] };
-        Ok(self.all_gather(step, mine)?.swap_remove(0))
+    /// That of `choose`, or as [`Bootstrap::all_gather`].
+    fn decide(&self, step: Step<'_>, mine: &[u8], choose: Choose<'_>) -> Result<Vec<u8>, Fault> {
+        choose(&self.all_gather(step, mine)?)
     }
 
     /// `Ok` only if every member is; otherwise every member gets the fault of the lowest that failed.
@@ -110,14 +147,33 @@ pub trait Bootstrap: Debug + Send + Sync {
     fn fail(&self, fault: Fault) -> Ending;
 }
 
+impl dyn Bootstrap + '_ {
+    /// Gives every member the first member's bytes; the others' are ignored.
+    ///
+    /// # Errors
+    /// As [`Bootstrap::all_gather`].
+    pub fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
+        let mine = if self.member() == 0 { mine } else { &[] };
+        self.decide(step, mine, &|all| Ok(all[0].clone()))
+    }
+}
+
 /// The control plane of processes: what [`Bootstrap`] says, and what only a process can do.
 pub trait ProcessPlane: Bootstrap {
     /// Who the processes are, by member.
     fn peers(&self) -> &[PeerInfo];
 
+    /// Where this process met the others: the address on which it listens or to which it connected;
+    /// none where there is nobody else.
+    fn place(&self) -> Option<&str>;
+
     /// Runs `hook`, on a thread of its own, when the run is ended by a fault, wherever it was met;
     /// at once if it has been. The hook may block: it aborts what this process waits for.
     fn on_end(&self, hook: EndHook);
+
+    /// Whom to ask, once, when a deadline has passed and before anything is aborted. Only the first
+    /// member's counts.
+    fn call_witness(&self, witness: Witness);
 
     /// Says goodbye, so that this process's end is not taken for its death. The last call; member 0
     /// stays, for half a minute at most, until all others have said it too.

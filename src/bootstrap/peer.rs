@@ -102,11 +102,11 @@ pub fn ranks_of(ranks_per_process: u32, member: usize) -> String {
     let first = first_rank(ranks_per_process, member);
     match ranks_per_process {
         0 | 1 => format!("rank {first}"),
-        several => format!("ranks {first}–{}", first + (several - 1)),
+        several => format!("ranks {first}–{}", first.saturating_add(several - 1)),
     }
 }
 
-fn first_rank(ranks_per_process: u32, member: usize) -> u32 {
+pub(super) fn first_rank(ranks_per_process: u32, member: usize) -> u32 {
     let member = u32::try_from(member).unwrap_or(u32::MAX);
     member.saturating_mul(ranks_per_process.max(1))
 }
@@ -118,8 +118,8 @@ pub fn rank_list(ranks_per_process: u32, members: &[usize]) -> String {
     for &member in members {
         let first = first_rank(each, member);
         match spans.last_mut() {
-            Some((_, end)) if *end == first => *end = first + each,
-            _ => spans.push((first, first + each)),
+            Some((_, end)) if *end == first => *end = first.saturating_add(each),
+            _ => spans.push((first, first.saturating_add(each))),
         }
     }
     let mut text = String::new();
@@ -133,6 +133,20 @@ pub fn rank_list(ranks_per_process: u32, members: &[usize]) -> String {
         };
     }
     text
+}
+
+/// `rank 3 (node2)` or `ranks 3, 5–7 (node2)`.
+pub fn named_ranks(peers: &[PeerInfo], members: &[usize]) -> String {
+    let each = peers.first().map_or(1, |peer| peer.ranks);
+    let one = each <= 1 && members.len() == 1;
+    let word = if one { "rank" } else { "ranks" };
+    format!("{word} {}", ranks_with_hosts(peers, members))
+}
+
+/// Which process holds a rank.
+pub fn member_of(peers: &[PeerInfo], rank: u32) -> usize {
+    let each = peers.first().map_or(1, |peer| peer.ranks.max(1));
+    usize::try_from(rank / each).unwrap_or(usize::MAX)
 }
 
 /// As [`rank_list`], with the hosts behind: `8, 10–15 (node-b)`; from four hosts on, their number.

@@ -1,8 +1,11 @@
 //! A world of one process: nobody to talk to.
 
 use super::finish::Finish;
-use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step};
-use crate::base::Fault;
+use super::witness::Stand;
+use super::{
+    Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness, arrivals, peer,
+};
+use crate::base::{Fault, Kind};
 
 /// The control plane of a single process.
 #[derive(Debug)]
@@ -10,6 +13,7 @@ pub struct Solo {
     peers: [PeerInfo; 1],
     pulse: Pulse,
     finish: Finish,
+    stand: Stand,
 }
 
 impl Solo {
@@ -19,7 +23,21 @@ impl Solo {
             peers: [me],
             pulse: Pulse::default(),
             finish: Finish::default(),
+            stand: Stand::default(),
         }
+    }
+}
+
+impl Solo {
+    /// Adds what each thread is doing, and what the witness says.
+    fn hold_inquest(&self, fault: Fault) -> Fault {
+        let seats = arrivals::seats(&self.peers, &[Some(self.pulse.read_each())], &[false]);
+        let fault = fault.at(peer::place(&self.peers[0], 0));
+        let fault = arrivals::add_table(arrivals::accuse(fault, &seats), &seats);
+        let said = self.stand.take().map(|witness| witness.ask());
+        said.unwrap_or_default()
+            .into_iter()
+            .fold(fault, Fault::detail)
     }
 }
 
@@ -48,11 +66,14 @@ impl Bootstrap for Solo {
     }
 
     fn fail(&self, fault: Fault) -> Ending {
-        self.finish.end(Ending {
-            exit_code: fault.kind.exit_code(),
-            report: Some(fault.to_string()),
-            fault,
-        })
+        if let Some(ending) = self.finish.get() {
+            return ending;
+        }
+        let fault = match fault.kind {
+            Kind::Timeout => self.hold_inquest(fault),
+            _ => fault,
+        };
+        self.finish.end(Ending::by(fault))
     }
 }
 
@@ -61,8 +82,16 @@ impl ProcessPlane for Solo {
         &self.peers
     }
 
+    fn place(&self) -> Option<&str> {
+        None
+    }
+
     fn on_end(&self, hook: EndHook) {
         self.finish.on_end(hook);
+    }
+
+    fn call_witness(&self, witness: Witness) {
+        self.stand.call(witness);
     }
 
     fn leave(&self) {}
@@ -71,7 +100,6 @@ impl ProcessPlane for Solo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Kind;
     use std::sync::mpsc;
     use std::time::Duration;
 
@@ -93,7 +121,8 @@ mod tests {
     #[test]
     fn a_world_of_one_gets_its_own_bytes() {
         assert_eq!(solo().all_gather(STEP, b"x").unwrap(), [b"x"]);
-        assert_eq!(solo().broadcast(STEP, b"x").unwrap(), b"x");
+        let solo: &dyn Bootstrap = &solo();
+        assert_eq!(solo.broadcast(STEP, b"x").unwrap(), b"x");
     }
 
     #[test]

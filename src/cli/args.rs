@@ -35,8 +35,8 @@ pub struct Args {
     pub timeout_init: Duration,
     /// How long an operation may go without progress; none is for ever.
     pub timeout_op: Option<Duration>,
-    /// Seed of the data and of what is simulated.
-    pub seed: u64,
+    /// Seed of the data and of what is simulated; none draws a fresh one.
+    pub seed: Option<u64>,
     /// Print the plan and end.
     pub dry_run: bool,
     /// The command line, as given.

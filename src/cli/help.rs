@@ -1,13 +1,17 @@
 //! Longer texts: what follows the options in `--help`, and `--list`.
 
 use crate::backend;
-use crate::base::{DataType, RedOp};
+use crate::base::{DataType, Fault, RedOp};
 use crate::collective;
 use clap::CommandFactory as _;
+use std::ffi::OsString;
 use std::fmt::Write;
 
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
+Commands:
+  where  how the processes were started and what each sees: the first thing to run on a new cluster
+
 Examples:
   ncclbench allreduce -b 8 -e 16G -g 8            all sizes from 8 B to 16 GiB, 8 GPUs of this host
   ncclbench alltoall -b 1M -e 8G --spawn 8        one process for each GPU
@@ -26,6 +30,22 @@ Exit codes:
   4  other ranks: a timeout, a lost rank, a disagreement
   5  wrong data
 ";
+
+/// The page that `help` or `help COMMAND` shows.
+///
+/// # Errors
+/// `Usage` for a command that has none.
+pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
+    match command.map(|word| word.to_string_lossy().into_owned()) {
+        None => Ok(help()),
+        Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
+        Some(word) => Err(Fault::usage(format!(
+            "there is no help on `{word}`; accepted: {}",
+            super::whereabouts::NAME
+        ))
+        .hint("run `ncclbench --help` for the options of a measurement")),
+    }
+}
 
 /// The text of `--help`.
 pub(super) fn help() -> String {

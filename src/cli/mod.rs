@@ -13,8 +13,10 @@ mod resolve;
 mod tests;
 mod uneven;
 mod values;
+mod whereabouts;
 
 pub use args::Args;
+pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
 use clap::Parser as _;
@@ -26,6 +28,8 @@ use std::ffi::OsString;
 pub enum Parsed {
     /// Measure a collective.
     Measure(Box<Args>),
+    /// Say how the processes were started and what each of them sees.
+    Where(Box<WhereArgs>),
     /// Print this to stdout and leave with success: help, version, lists.
     Text(String),
 }
@@ -41,11 +45,15 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "help",
-        parse: |_| Ok(Parsed::Text(help::help())),
+        parse: |argv| help::page(argv.get(2)).map(Parsed::Text),
     },
     Command {
         name: "list",
         parse: |_| Ok(Parsed::Text(help::list())),
+    },
+    Command {
+        name: whereabouts::NAME,
+        parse: whereabouts::parse,
     },
 ];
 

@@ -1,6 +1,8 @@
 //! The options as clap reads them: names, headings, help. [`super::resolve`] makes `Args` of them.
 
-use super::values::{MANY, label, rendezvous, root, seconds, seed, size, whole};
+use super::values::{
+    MANY, MOST_PROCESSES, file, label, rendezvous, root, seconds, seed, size, whole,
+};
 use crate::base::Bytes;
 use crate::plan::Roots;
 use clap::{ArgAction, Args, Parser};
@@ -98,9 +100,9 @@ pub(super) struct LoopOptions {
     /// barrier; 3 wait and barrier after each iteration, not timed
     #[arg(short = 'z', long, value_name = "0-3", default_value = "0", value_parser = whole(0, 3), allow_negative_numbers = true)]
     pub blocking: u32,
-    /// Seed of the data and of what is simulated
-    #[arg(long, value_name = "N", default_value = "1", value_parser = seed)]
-    pub seed: u64,
+    /// Seed of the data and of what is simulated [default: another one each time; 1 on `sim`]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
 }
 
 /// Who takes part.
@@ -123,16 +125,16 @@ pub(super) struct WorldOptions {
     #[arg(long, value_name = "N", value_parser = whole(1, 4096), allow_negative_numbers = true, conflicts_with_all = ["launcher", "rank", "world", "rendezvous"])]
     pub spawn: Option<u32>,
     /// Which launcher started the processes, instead of finding out; `--list` names all
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["rank", "world", "rendezvous"])]
+    #[arg(long, value_name = "NAME", conflicts_with = "rank")]
     pub launcher: Option<String>,
     /// Index of this process, with `--world` and `--rendezvous`
     #[arg(long, value_name = "N", value_parser = whole(0, MANY), allow_negative_numbers = true, requires_all = ["world", "rendezvous"])]
     pub rank: Option<u32>,
     /// Number of processes
-    #[arg(long, value_name = "N", value_parser = whole(1, MANY), allow_negative_numbers = true, requires_all = ["rank", "rendezvous"])]
+    #[arg(long, value_name = "N", value_parser = whole(1, MOST_PROCESSES), allow_negative_numbers = true)]
     pub world: Option<u32>,
-    /// Where process 0 listens
-    #[arg(long, value_name = "HOST:PORT", value_parser = rendezvous, requires_all = ["rank", "world"])]
+    /// Where process 0 listens, or `file:///FOLDER`: a folder that all processes share
+    #[arg(long, value_name = "HOST:PORT", value_parser = rendezvous)]
     pub rendezvous: Option<String>,
     /// File with a secret that all processes share
     #[arg(long, value_name = "FILE", value_parser = label)]
@@ -153,7 +155,7 @@ pub(super) struct WorldOptions {
 #[command(next_help_heading = "Results and limits")]
 pub(super) struct ResultOptions {
     /// Write the run to this file too, as JSON lines; an existing file is not overwritten
-    #[arg(long, value_name = "FILE", value_parser = label)]
+    #[arg(long, value_name = "FILE", value_parser = file)]
     pub output: Option<String>,
     /// 1: end each row of the table with the local time
     #[arg(short = 'S', long = "report_timestamps", alias = "report-timestamps", value_name = "0-1", default_value = "0", value_parser = whole(0, 1), allow_negative_numbers = true)]

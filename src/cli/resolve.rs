@@ -14,6 +14,12 @@ use crate::plan::PlanSpec;
 use crate::record::Blocking;
 use std::time::Duration;
 
+/// The most ranks that one process holds.
+const MOST_RANKS_EACH: u64 = 4096;
+
+/// The most ranks in a world: more than any machine has, and far below what a rank's number can hold.
+const MOST_RANKS: u64 = 1 << 20;
+
 pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<Args, Fault> {
     let Some(word) = &options.collective else {
         return Err(no_collective());
@@ -24,7 +30,7 @@ pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
     Ok(Args {
         plan: plan(what, &options.sizes, &options.loops, env)?,
-        threads: options.world.nthreads,
+        threads: few_ranks(&options.world)?,
         gpus: options.world.ngpus,
         average: Average::ALL[options.loops.average as usize],
         timestamps: results.report_timestamps != 0,
@@ -102,7 +108,7 @@ where
 }
 
 /// Which launchers there are is known to the launchers.
-fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish, Fault> {
+pub(super) fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish, Fault> {
     if let (Some(rank), Some(world)) = (world.rank, world.world) {
         require_below(rank, world)?;
     }
@@ -117,6 +123,25 @@ fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish,
         pmix_lib: world.pmix_lib,
         ranks_per_process: world.nthreads * world.ngpus,
     })
+}
+
+/// The threads of a process, if its ranks and those of all processes stay within reason.
+fn few_ranks(world: &WorldOptions) -> Result<u32, Fault> {
+    let each = u64::from(world.nthreads) * u64::from(world.ngpus);
+    let processes = u64::from(world.spawn.or(world.world).unwrap_or(1));
+    if each > MOST_RANKS_EACH {
+        return Err(Fault::usage(format!(
+            "`-t {}` times `-g {}` makes {each} ranks for each process; at most {MOST_RANKS_EACH} are accepted",
+            world.nthreads, world.ngpus
+        )));
+    }
+    if each * processes > MOST_RANKS {
+        return Err(Fault::usage(format!(
+            "{processes} processes of {each} ranks make {} ranks; at most {MOST_RANKS} are accepted",
+            each * processes
+        )));
+    }
+    Ok(world.nthreads)
 }
 
 fn require_below(rank: u32, world: u32) -> Result<(), Fault> {
@@ -136,7 +161,7 @@ fn op_limit(timeout: u32, timeout_op: Duration) -> Option<Duration> {
     (!timeout_op.is_zero()).then_some(timeout_op)
 }
 
-fn positive(option: &str, duration: Duration) -> Result<Duration, Fault> {
+pub(super) fn positive(option: &str, duration: Duration) -> Result<Duration, Fault> {
     if duration.is_zero() {
         return Err(Fault::usage(format!(
             "`{option}` is 0; expected more than 0 seconds"

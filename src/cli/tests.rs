@@ -19,7 +19,14 @@ fn read(line: &str) -> Result<Parsed, Fault> {
 fn args(line: &str) -> Args {
     match read(line).unwrap() {
         Parsed::Measure(args) => *args,
-        Parsed::Text(text) => panic!("{text}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn where_args(line: &str) -> WhereArgs {
+    match read(line).unwrap() {
+        Parsed::Where(args) => *args,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -140,6 +147,34 @@ fn a_processs_place_is_given_whole_or_not_at_all() {
 }
 
 #[test]
+fn where_takes_the_launch_options_of_a_run() {
+    let args = where_args(
+        "where --rank 1 --world 3 --rendezvous node-a:29500 -g 2 -t 3 --json --timeout-init 7",
+    );
+    assert_eq!((args.launch.rank, args.launch.world), (Some(1), Some(3)));
+    assert_eq!(args.launch.ranks_per_process, 6);
+    assert_eq!(args.launch.timeout_init, Duration::from_secs(7));
+    assert!(args.json && args.backend.is_none());
+    let spawned = where_args("where --spawn 4 --backend host");
+    assert_eq!(spawned.launch.spawn, Some(4));
+    assert_eq!(spawned.backend.map(|one| one.name()), Some("host"));
+    assert!(refusal("where --spawn 2 --launcher pmix").contains("exclude"));
+    assert!(refusal("where -b 8").contains("-b"));
+    assert!(refusal("where --timeout-init 0").contains("more than 0"));
+}
+
+#[test]
+fn where_has_a_page_of_help_of_its_own() {
+    for line in ["where --help", "help where"] {
+        match read(line) {
+            Ok(Parsed::Text(text)) => assert!(text.contains("--json"), "{text}"),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+    assert!(refusal("help nothing").contains("there is no help on `nothing`"));
+}
+
+#[test]
 fn what_is_not_accepted_is_refused_with_what_is() {
     for (line, words) in [
         ("", "allreduce, allgather"),
@@ -209,6 +244,8 @@ fn word() -> impl Strategy<Value = String> {
     const KNOWN: &[&str] = &[
         "allreduce",
         "alltoall",
+        "where",
+        "--json",
         "-b",
         "-e",
         "-f",
@@ -263,6 +300,10 @@ proptest! {
         let line = std::iter::once("ncclbench".to_owned()).chain(words);
         match parse(line.map(Into::into), &Env::default()) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
+            Ok(Parsed::Where(args)) => {
+                prop_assert!(args.gpus > 0 && args.threads > 0);
+                prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));
+            }
             Ok(Parsed::Measure(args)) => {
                 let plan = &args.plan;
                 prop_assert!(plan.iterations > 0 && plan.ops_per_batch > 0);

@@ -44,6 +44,9 @@ pub(super) fn root(text: &str) -> Result<Roots, String> {
 /// The most that nccl-tests can hold in a C `int`.
 pub(super) const MANY: u32 = i32::MAX as u32;
 
+/// More processes than any launcher starts: what is above is a mistake, and memory is reserved for each.
+pub(super) const MOST_PROCESSES: u32 = 1 << 20;
+
 /// Any number of 64 bits.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     integer(text, "an integer from 0 to 18446744073709551615")
@@ -54,7 +57,7 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
 fn integer(text: &str, range: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None if text.len() > 1 && text.starts_with('0') => {
+        None if is_octal(text) => {
             return Err(format!(
                 "`{text}` starts with 0, which nccl-tests reads as octal; expected {range}"
             ));
@@ -62,6 +65,10 @@ fn integer(text: &str, range: &str) -> Result<u64, String> {
         None => text.parse().ok(),
     };
     parsed.ok_or_else(|| format!("`{text}` is not {range}"))
+}
+
+fn is_octal(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn out_of_range(text: &str, range: &str) -> String {
@@ -81,8 +88,11 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a number of seconds; expected e.g. `90` or `0.5`"))
 }
 
-/// `HOST:PORT`, `[v6::address]:PORT`.
+/// `HOST:PORT`, `[v6::address]:PORT`, `file:///FOLDER`.
 pub(super) fn rendezvous(text: &str) -> Result<String, String> {
+    if text.starts_with("file:///") {
+        return label(text);
+    }
     let parts = text.rsplit_once(':');
     let port = parts.and_then(|(_, port)| port.parse::<u16>().ok());
     let host = parts.map_or("", |(host, _)| host);
@@ -91,7 +101,7 @@ pub(super) fn rendezvous(text: &str) -> Result<String, String> {
     match port {
         Some(port) if port > 0 && (plain || bracketed) => Ok(text.to_owned()),
         _ => Err(format!(
-            "`{text}` is not a place to meet; expected HOST:PORT, e.g. `10.0.1.7:29500` or `[fd00::7]:29500`"
+            "`{text}` is not a place to meet; expected HOST:PORT, e.g. `10.0.1.7:29500` or `[fd00::7]:29500`, or `file:///FOLDER`"
         )),
     }
 }
@@ -102,6 +112,17 @@ pub(super) fn label(text: &str) -> Result<String, String> {
     usable
         .then(|| text.to_owned())
         .ok_or_else(|| "the name is empty or not one line".to_owned())
+}
+
+/// The name of a file to write. `-` would be taken for stdout, which holds the table.
+pub(super) fn file(text: &str) -> Result<String, String> {
+    match text {
+        "-" => Err(
+            "`-` is no file, and stdout holds the table; expected a name, e.g. `run.jsonl` or `./-`"
+                .to_owned(),
+        ),
+        _ => label(text),
+    }
 }
 
 #[cfg(test)]
@@ -146,6 +167,19 @@ mod tests {
     }
 
     #[test]
+    fn a_fraction_is_not_taken_for_an_octal_number() {
+        let message = whole(0, MANY)("0.5").unwrap_err();
+        assert_eq!(message, "`0.5` is not an integer of at least 0");
+    }
+
+    #[test]
+    fn a_dash_is_refused_as_a_file_because_it_would_be_taken_for_stdout() {
+        assert!(file("-").unwrap_err().contains("stdout"));
+        assert_eq!(file("./-").as_deref(), Ok("./-"));
+        assert!(file(" ").is_err());
+    }
+
+    #[test]
     fn seconds_may_have_a_fraction_and_nothing_else() {
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
         assert_eq!(seconds("90"), Ok(Duration::from_secs(90)));
@@ -156,7 +190,12 @@ mod tests {
 
     #[test]
     fn a_meeting_place_needs_a_host_and_a_port() {
-        for text in ["node-a:29500", "10.0.1.7:1", "[fd00::7]:29500"] {
+        for text in [
+            "node-a:29500",
+            "10.0.1.7:1",
+            "[fd00::7]:29500",
+            "file:///shared/a folder",
+        ] {
             assert_eq!(rendezvous(text).as_deref(), Ok(text));
         }
         for text in [
@@ -167,6 +206,7 @@ mod tests {
             "fd00::7:29500",
             "[]:5",
             "a b:5",
+            "file://shared",
         ] {
             assert!(rendezvous(text).is_err(), "{text}");
         }

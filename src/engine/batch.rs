@@ -93,6 +93,9 @@ impl Engine<'_> {
                 (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op, round))
             })?;
         }
+        if self.rules.launches_block {
+            self.plane.pulse().caught_up();
+        }
         self.after_operation()
     }
 

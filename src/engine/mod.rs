@@ -38,6 +38,10 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Into how many parts operations that are not timed are cut, after each of which they are waited
+/// for: only then is it known that they have got on.
+const MARKS: u32 = 8;
+
 /// How an engine measures.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
@@ -45,6 +49,8 @@ pub struct Rules {
     pub blocking: Blocking,
     /// How long members may wait for each other between operations.
     pub control_limit: Duration,
+    /// Whether an operation is complete when its call returns.
+    pub launches_block: bool,
     /// Seed of the data; every check draws a fresh one from it.
     pub seed: u64,
 }
@@ -112,19 +118,26 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// Whatever ends the run, on any thread of the world.
     pub fn run(&mut self, job: &Job) -> Result<Option<Measured>, Fault> {
-        match job.work {
+        self.plane.pulse().work(true);
+        let done = match job.work {
             Work::WarmUp => self.warm_up(job).map(|()| None),
             Work::Measure => self.measure(job).map(Some),
-        }
+        };
+        self.plane.pulse().work(false);
+        done
     }
 
     /// Untimed operations on one size; what the backend does not offer is left to the rows.
     fn warm_up(&mut self, job: &Job) -> Result<(), Fault> {
         self.enter(&job.case, "warming up");
-        for _ in 0..job.case.iterations {
+        let part = job.case.iterations.div_ceil(MARKS);
+        for iteration in 1..=job.case.iterations {
             match self.enqueue_once(job) {
                 Err(fault) if fault.kind == Kind::Unsupported => return Ok(()),
                 other => other?,
+            }
+            if iteration.is_multiple_of(part) {
+                self.drain()?;
             }
         }
         self.drain()
@@ -145,16 +158,41 @@ impl<'a> Engine<'a> {
     ///
     /// The data is made even where nothing will be checked: what memory happens to hold may be
     /// slow to compute with (subnormal numbers) or draw another power.
+    ///
+    /// Only whether it is offered is agreed on. Any other fault is returned at once: the other
+    /// ranks wait for this one inside the library and would not come to an agreement.
     fn try_once(&mut self, job: &Job) -> Result<Option<String>, Fault> {
         let recipe = self.draw(job);
         self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
-        let tried = self.enqueue_once(job).and_then(|()| self.drain());
-        match self
-            .plane
-            .agree(self.step("the first operation of a size"), tried)
-        {
-            Err(fault) if fault.kind == Kind::Unsupported => Ok(Some(fault.message)),
-            other => other.map(|()| None),
+        let refused = match self.enqueue_once(job) {
+            Ok(()) => None,
+            Err(fault) if fault.kind == Kind::Unsupported => Some(fault.message),
+            Err(fault) => return Err(fault),
+        };
+        let reason = self.agree_on_offer(refused.as_deref())?;
+        if reason.is_none() {
+            self.drain()?;
+        }
+        Ok(reason)
+    }
+
+    /// Why an operation is not offered, if no thread's session offers it.
+    fn agree_on_offer(&self, refused: Option<&str>) -> Result<Option<String>, Fault> {
+        let step = self.step("the first operation of a size");
+        let mut said = Vec::new();
+        for bytes in self.plane.all_gather(step, &bootstrap::encode(&refused)?)? {
+            said.push(bootstrap::decode::<Option<String>>(&bytes)?);
+        }
+        let without = said.iter().position(Option::is_some);
+        let with = said.iter().position(Option::is_none);
+        match (without, with) {
+            (Some(without), Some(with)) => Err(Fault::new(
+                Kind::Disagree,
+                format!("thread {with} can run an operation that thread {without} cannot"),
+            )
+            .detail(said.swap_remove(without).unwrap_or_default())
+            .hint("use the same libraries and the same sort of GPU on every rank")),
+            _ => Ok(said.into_iter().flatten().next()),
         }
     }
 

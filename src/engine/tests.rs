@@ -243,6 +243,7 @@ fn with_engine<T>(
     let rules = Rules {
         blocking,
         control_limit: Duration::from_secs(1),
+        launches_block: false,
         seed: 9,
     };
     let mut engine = Engine::new(&mut fake, &plane, clock, &seats, Bytes(1200), rules).unwrap();
@@ -376,6 +377,7 @@ fn an_operation_without_progress_is_reported_with_its_phase_and_counts() {
     }
     let plane: Arc<dyn Bootstrap> = Arc::new(solo());
     plane.pulse().enter("measuring 1 MiB out-of-place");
+    plane.pulse().work(true);
     plane.pulse().issued(3);
     let (tell, told) = mpsc::channel();
     let on_timeout = Box::new(move |fault: Fault| tell.send(fault).unwrap());
@@ -388,7 +390,7 @@ fn an_operation_without_progress_is_reported_with_its_phase_and_counts() {
     assert!(
         fault
             .message
-            .contains("measuring 1 MiB out-of-place: 3 in flight"),
+            .contains("3 are in flight, for 4 s while measuring 1 MiB out-of-place"),
         "{fault}"
     );
 }

@@ -17,6 +17,10 @@ use std::time::Duration;
 /// How often the pulses are read.
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// How much longer a thread may take for what it does beside operations, such as checking, and others
+/// may wait for it: so that a hang is told by an operation's own deadline where there is one.
+pub const BETWEEN_OPERATIONS: Duration = Duration::from_secs(1);
+
 /// What the watchdog does when time is up; gets the fault.
 pub type OnTimeout = Box<dyn Fn(Fault) + Send>;
 
@@ -37,7 +41,8 @@ struct Watched {
 
 impl Watch {
     /// Watches `planes`, one for each engine thread; calls `on_timeout` once if any of them has an
-    /// operation in flight and neither starts nor finishes one for `limit`.
+    /// operation in flight and neither starts nor finishes one for `limit`, or does anything else for
+    /// [`BETWEEN_OPERATIONS`] longer. Waits for others have deadlines of their own.
     ///
     /// # Errors
     /// `Call` if the thread cannot be started.
@@ -85,15 +90,21 @@ impl Watched {
         }
     }
 
-    /// How long its operation in flight has made no progress, if it has been too long.
-    fn overdue(&mut self, limit: Duration, now: Duration) -> Option<Duration> {
+    /// What to say if it has made no progress for too long.
+    fn overdue(&mut self, limit: Duration, now: Duration) -> Option<Fault> {
         let reading = self.plane.pulse().read();
-        if reading != self.last || reading.issued == reading.finished {
+        let is_idle = reading.waits || !reading.works;
+        if reading != self.last || is_idle {
             self.last = reading;
             self.since = now;
         }
+        let in_flight = self.last.issued - self.last.finished;
+        let limit = match in_flight {
+            0 => limit + BETWEEN_OPERATIONS,
+            _ => limit,
+        };
         let waited = now.saturating_sub(self.since);
-        (waited >= limit).then_some(waited)
+        (waited >= limit).then(|| timeout(&self.last, in_flight, limit))
     }
 }
 
@@ -108,24 +119,93 @@ fn watch(
         std::thread::park_timeout(INTERVAL);
         let now = clock.now();
         for thread in &mut *watched {
-            if let Some(waited) = thread.overdue(limit, now) {
-                return on_timeout(timeout(&thread.last, waited, limit));
+            if let Some(fault) = thread.overdue(limit, now) {
+                return on_timeout(fault);
             }
         }
     }
 }
 
-fn timeout(reading: &Reading, waited: Duration, limit: Duration) -> Fault {
-    let open = reading.issued - reading.finished;
-    Fault::new(
-        Kind::Timeout,
-        format!(
-            "no operation has started or finished for {} s while {}: {open} in flight, {} finished; the limit is {} s",
-            waited.as_secs(),
-            reading.phase,
-            reading.finished,
-            limit.as_secs_f64()
-        ),
-    )
-    .hint("if the network is merely slow, raise `--timeout-op SECONDS`")
+fn timeout(reading: &Reading, in_flight: u64, limit: Duration) -> Fault {
+    let what = match in_flight {
+        0 => "no progress was made".to_owned(),
+        1 => "no operation has started or finished, one is in flight,".to_owned(),
+        many => format!("no operation has started or finished, {many} are in flight,"),
+    };
+    let text = format!(
+        "{what} for {} s while {}",
+        limit.as_secs_f64(),
+        reading.doing()
+    );
+    Fault::new(Kind::Timeout, text)
+        .hint("if it is merely slow, raise `--timeout-op SECONDS` (or `-T`)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bootstrap::PeerInfo;
+    use crate::bootstrap::solo::Solo;
+
+    const LIMIT: Duration = Duration::from_secs(4);
+
+    fn watched() -> Watched {
+        let me = PeerInfo {
+            host: "a".to_owned(),
+            identity: "a".to_owned(),
+            pid: 1,
+            version: "0".to_owned(),
+            ranks: 1,
+        };
+        Watched {
+            plane: Arc::new(Solo::new(me)),
+            last: Reading::default(),
+            since: Duration::ZERO,
+        }
+    }
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn an_operation_in_flight_has_the_limit_from_the_last_progress_on() {
+        let mut thread = watched();
+        let plane = Arc::clone(&thread.plane);
+        plane.pulse().work(true);
+        plane.pulse().enter("measuring 8 B");
+        plane.pulse().issued(2);
+        assert_eq!(thread.overdue(LIMIT, at(10)), None);
+        assert_eq!(thread.overdue(LIMIT, at(13)), None);
+        plane.pulse().issued(1);
+        assert_eq!(thread.overdue(LIMIT, at(14)), None);
+        let fault = thread.overdue(LIMIT, at(18)).unwrap();
+        assert_eq!(
+            fault.message,
+            "no operation has started or finished, 3 are in flight, for 4 s while measuring 8 B"
+        );
+    }
+
+    #[test]
+    fn what_a_thread_does_between_operations_is_watched_too_with_more_patience() {
+        let mut thread = watched();
+        thread.plane.pulse().work(true);
+        assert_eq!(thread.overdue(LIMIT, at(1)), None);
+        assert_eq!(thread.overdue(LIMIT, at(5)), None);
+        assert!(thread.overdue(LIMIT, at(6)).is_some());
+    }
+
+    #[test]
+    fn who_waits_for_others_or_has_nothing_to_do_is_not_watched() {
+        let mut thread = watched();
+        let plane = Arc::clone(&thread.plane);
+        plane.pulse().issued(1);
+        assert_eq!(thread.overdue(LIMIT, at(100)), None);
+        plane.pulse().work(true);
+        plane.pulse().wait(true);
+        assert_eq!(thread.overdue(LIMIT, at(200)), None);
+        plane.pulse().wait(false);
+        assert_eq!(thread.overdue(LIMIT, at(201)), None);
+        assert!(thread.overdue(LIMIT, at(205)).is_some());
+    }
 }

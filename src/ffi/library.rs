@@ -26,6 +26,12 @@ impl Library {
     pub fn open(what: &str, names: &[&str], anchor: &CStr) -> Result<Self, Fault> {
         let mut refusals = Vec::new();
         for name in names {
+            if name.is_empty() {
+                // the loader would take the program itself for the library
+                refusals
+                    .push("``: the name is empty; give a path or unset the variable".to_owned());
+                continue;
+            }
             // SAFETY: opening a library runs its initialisers. The names are those of vendor
             // libraries that are made to be opened this way, or a path that the user gave.
             match unsafe { libloading::Library::new(name) } {

@@ -7,8 +7,11 @@
 pub mod cuda;
 pub mod environ;
 pub mod handoff;
+pub mod inherited;
 pub mod kernels;
 pub mod library;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod nccl;
 pub mod pmix;
 pub mod pmix_sys;

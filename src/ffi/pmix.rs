@@ -7,10 +7,39 @@ use super::library::Library;
 use super::pmix_sys as sys;
 use crate::base::Fault;
 use crate::base::Kind;
+use crate::record::LibraryRecord;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
 
 const NAMES: [&str; 2] = ["libpmix.so.2", "libpmix.so"];
+
+/// What a record says of the library, without registering with any server.
+///
+/// # Errors
+/// `Missing` as for [`Pmix::init`].
+pub fn look(path: Option<&str>) -> Result<LibraryRecord, Fault> {
+    let library = open(path)?;
+    let loaded = Pmix::resolve(&library)?;
+    Ok(LibraryRecord {
+        name: "pmix".to_owned(),
+        version: version_number(loaded.version()).to_owned(),
+        path: loaded.library,
+        code: None,
+        stand_in: false,
+    })
+}
+
+/// `4.2.2` of `OpenPMIx 4.2.2 (PMIx Standard: 4.1, …)`; the whole text where there is no number.
+fn version_number(text: &str) -> &str {
+    let number = |word: &&str| word.starts_with(|first: char| first.is_ascii_digit());
+    text.split([' ', ',']).find(number).unwrap_or(text)
+}
+
+fn open(path: Option<&str>) -> Result<Library, Fault> {
+    let names = path.as_ref().map_or(&NAMES[..], std::slice::from_ref);
+    Library::open("PMIx", names, c"PMIx_Init")
+        .map_err(|fault| fault.hint("set `NCCLBENCH_PMIX` to the library's path"))
+}
 
 /// A process that has called `PMIx_Init`.
 pub struct Pmix {
@@ -33,9 +62,7 @@ impl Pmix {
     /// # Errors
     /// `Missing` with each name tried and the loader's words; `Call` if there is no server.
     pub fn init(path: Option<&str>) -> Result<Self, Fault> {
-        let names = path.as_ref().map_or(&NAMES[..], std::slice::from_ref);
-        let library = Library::open("PMIx", names, c"PMIx_Init")
-            .map_err(|fault| fault.hint("set `NCCLBENCH_PMIX` to the library's path"))?;
+        let library = open(path)?;
         // SAFETY: the signature is `pmix.h`'s, as for all that follow.
         let init: sys::Init = unsafe { library.required(c"PMIx_Init") }?;
         let mut pmix = Self::resolve(&library)?;
@@ -294,6 +321,15 @@ mod tests {
     fn a_library_that_is_something_else_is_told_by_what_it_lacks() {
         let fault = Pmix::init(Some("libc.so.6")).unwrap_err();
         assert!(fault.message.contains("has no `PMIx_Init`"), "{fault}");
+    }
+
+    #[test]
+    fn a_librarys_words_on_its_version_hold_a_number() {
+        assert_eq!(
+            version_number("OpenPMIx 4.2.2 (PMIx Standard: 4.1)"),
+            "4.2.2"
+        );
+        assert_eq!(version_number("unknown"), "unknown");
     }
 
     #[test]

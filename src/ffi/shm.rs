@@ -195,7 +195,11 @@ impl Region {
         unsafe { AtomicU64::from_ptr(long) }
     }
 
-    fn place(&self, at: usize, len: usize) -> *mut u8 {
+    /// The address of a stretch, for foreign calls.
+    ///
+    /// # Panics
+    /// As [`Region::load`].
+    pub(super) fn place(&self, at: usize, len: usize) -> *mut u8 {
         let fits = at.checked_add(len).is_some_and(|end| end <= self.len);
         assert!(fits, "{len} bytes at {at} leave a region of {}", self.len);
         // SAFETY: `at` is within the mapping or one past its end.

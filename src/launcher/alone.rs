@@ -17,7 +17,7 @@ pub(super) struct Alone;
 
 impl Launcher for Alone {
     fn name(&self) -> &'static str {
-        "alone"
+        super::ALONE
     }
 
     fn summary(&self) -> &'static str {
@@ -32,6 +32,12 @@ impl Launcher for Alone {
         let Setting { wish, env, .. } = *setting;
         if wish.launcher.is_none() {
             refuse_one_of_many(env)?;
+        }
+        if wish.rendezvous.is_some() {
+            return Err(Fault::usage(
+                "`--rendezvous` is given, but nothing says which process this is",
+            )
+            .hint("give `--rank` and `--world` too, or start the processes by a launcher"));
         }
         Ok(Taken {
             seat: ProcessSeat {

@@ -11,13 +11,15 @@ use super::Taken;
 use super::Way;
 use super::Wish;
 use super::exchange::NoMeeting;
-use super::explicit::parse_place;
+use super::explicit::parse_way;
+use super::folder::Folder;
 use super::spawn::Inherited;
 use crate::base::Clock;
 use crate::base::Env;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
+use crate::bootstrap::Ending;
 use crate::bootstrap::PeerInfo;
 use crate::bootstrap::ProcessPlane;
 use crate::bootstrap::solo::Solo;
@@ -39,12 +41,14 @@ use std::time::Duration;
 /// Finds who started this process and joins the others.
 ///
 /// # Errors
-/// `Usage` for flags that do not fit, `Launch` for a wrong launch, `Timeout` naming who did not come.
-pub fn join(wish: &Wish, env: &Env, here: &Here, clock: &Arc<dyn Clock>) -> Result<Joined, Fault> {
+/// `Usage` for flags that do not fit, `Launch` for a wrong launch, `Timeout` naming who did not come;
+/// with a report only where this process is the one to print it.
+pub fn join(wish: &Wish, env: &Env, here: &Here, clock: &Arc<dyn Clock>) -> Result<Joined, Ending> {
     let setting = Setting { wish, env };
     let mut taken = choose(&setting)?;
+    expect_world(wish, &taken.seat)?;
     if let (Some(text), true) = (&wish.rendezvous, taken.seat.processes > 1) {
-        taken.way = put_place_over(taken.way, parse_place(text)?);
+        taken.way = put_over(taken.way, parse_way(text, "--rendezvous")?);
     }
     let secret = named_secret(wish, env)?;
     let me = here.introduce(wish.ranks_per_process);
@@ -62,7 +66,7 @@ pub fn join(wish: &Wish, env: &Env, here: &Here, clock: &Arc<dyn Clock>) -> Resu
         seat: taken.seat,
         plane,
         notes: taken.notes,
-        meeting,
+        meeting: meeting.into(),
     })
 }
 
@@ -104,11 +108,29 @@ fn may_be_passed_over(launcher: &dyn Launcher, fault: &Fault) -> bool {
     launcher.name() == "pmix" && matches!(fault.kind, Kind::Missing | Kind::Call)
 }
 
-/// The place of `--rendezvous` instead of what a launcher says; what it carries is kept for its abort.
-fn put_place_over(way: Way, place: Place) -> Way {
-    match way {
-        Way::Carried { meeting, .. } => Way::Named { place, meeting },
-        Way::At(_) | Way::Alone | Way::Named { .. } => Way::At(place),
+/// Refuses a world that is not the one that `--world` asks for.
+fn expect_world(wish: &Wish, seat: &ProcessSeat) -> Result<(), Fault> {
+    match wish.world {
+        Some(world) if world != seat.processes => {
+            let text = format!(
+                "`--world {world}` was given, but the world has {} processes ({})",
+                seat.processes, seat.reason
+            );
+            Err(Fault::new(Kind::Launch, text).hint("leave `--world` to the launcher"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What `--rendezvous` says instead of what a launcher says; what it carries is kept for its abort.
+fn put_over(way: Way, named: Way) -> Way {
+    match (way, named) {
+        (Way::Carried { meeting, .. }, named) => Way::Named {
+            way: Box::new(named),
+            meeting,
+        },
+        (Way::Awaited(_), Way::At(place)) => Way::Awaited(place),
+        (_, named) => named,
     }
 }
 
@@ -139,6 +161,9 @@ struct Table<'a> {
     me: PeerInfo,
 }
 
+/// How often a name that is not known yet is looked up.
+const NAME_LOOK: Duration = Duration::from_millis(250);
+
 type Met = (Arc<dyn ProcessPlane>, Box<dyn Meeting>);
 
 /// What the first process leaves for the others where a launcher carries it.
@@ -154,7 +179,7 @@ impl Table<'_> {
         way: Way,
         secret: Option<Secret>,
         inherited: Option<TcpListener>,
-    ) -> Result<Met, Fault> {
+    ) -> Result<Met, Ending> {
         let secret_or_none = || secret.clone().unwrap_or_else(Secret::none);
         Ok(match way {
             Way::Alone => (self.solo(), Box::new(NoMeeting)),
@@ -162,14 +187,41 @@ impl Table<'_> {
                 self.meet_at(&place, secret_or_none(), inherited)?,
                 Box::new(NoMeeting),
             ),
-            Way::Named { place, meeting } => {
-                (self.meet_at(&place, secret_or_none(), inherited)?, meeting)
+            Way::Awaited(place) => {
+                self.await_name(&place)?;
+                let plane = self.meet_at(&place, secret_or_none(), inherited)?;
+                (plane, Box::new(NoMeeting))
+            }
+            Way::Folder(path) => {
+                let clock = Arc::clone(self.clock);
+                let folder = Box::new(Folder::new(path, self.seat.process, clock));
+                (self.meet_by(folder.as_ref(), false, secret)?, folder)
+            }
+            Way::Named { way, meeting } => {
+                let met = self.meet(*way, secret, inherited);
+                (or_abort(met, meeting.as_ref())?.0, meeting)
             }
             Way::Carried { meeting, .. } if self.seat.processes == 1 => (self.solo(), meeting),
             Way::Carried { meeting, one_host } => {
-                (self.meet_by(meeting.as_ref(), one_host, secret)?, meeting)
+                let met = self.meet_by(meeting.as_ref(), one_host, secret);
+                (or_abort(met, meeting.as_ref())?, meeting)
             }
         })
+    }
+
+    /// Waits until a name can be resolved.
+    fn await_name(&self, place: &Place) -> Result<(), Fault> {
+        let start = self.clock.now();
+        loop {
+            match listen::resolve(&place.host) {
+                Ok(_) => return Ok(()),
+                Err(fault) if self.clock.now().saturating_sub(start) >= self.limit => {
+                    let waited = format!("waiting {} s for {place}", self.limit.as_secs_f64());
+                    return Err(fault.while_doing(waited));
+                }
+                Err(_) => self.clock.pause(NAME_LOOK),
+            }
+        }
     }
 
     fn solo(&self) -> Arc<dyn ProcessPlane> {
@@ -181,7 +233,7 @@ impl Table<'_> {
         place: &Place,
         secret: Secret,
         inherited: Option<TcpListener>,
-    ) -> Result<Arc<dyn ProcessPlane>, Fault> {
+    ) -> Result<Arc<dyn ProcessPlane>, Ending> {
         let resolved = listen::resolve(&place.host)?;
         if self.seat.process == 0 {
             let listeners = match inherited {
@@ -219,7 +271,7 @@ impl Table<'_> {
         meeting: &dyn Meeting,
         one_host: bool,
         secret: Option<Secret>,
-    ) -> Result<Arc<dyn ProcessPlane>, Fault> {
+    ) -> Result<Arc<dyn ProcessPlane>, Ending> {
         if self.seat.process == 0 {
             let listeners = listen::bind(&self.offered(one_host), &[0])?;
             let bound = listeners.iter().filter_map(|one| one.local_addr().ok());
@@ -230,10 +282,10 @@ impl Table<'_> {
             let text = serde_json::to_string(&card)
                 .map_err(|error| Fault::new(Kind::Disagree, error.to_string()))?;
             meeting.publish(&text, self.limit)?;
-            return self.host(
-                listeners,
-                secret.unwrap_or_else(|| Secret::new(card.secret)),
-            );
+            let secret = secret.unwrap_or_else(|| Secret::new(card.secret));
+            let plane = self.host(listeners, secret)?;
+            meeting.met();
+            return Ok(plane);
         }
         let text = meeting.lookup(self.limit)?;
         let card: Card = serde_json::from_str(&text).map_err(|error| {
@@ -257,7 +309,7 @@ impl Table<'_> {
         &self,
         listeners: Vec<TcpListener>,
         secret: Secret,
-    ) -> Result<Arc<dyn ProcessPlane>, Fault> {
+    ) -> Result<Arc<dyn ProcessPlane>, Ending> {
         let bound = listeners.first().and_then(|one| one.local_addr().ok());
         let place = bound.map_or_else(String::new, |address| address.to_string());
         Ok(Arc::new(tcp::host(
@@ -271,7 +323,7 @@ impl Table<'_> {
         &self,
         candidates: &[SocketAddr],
         secret: Secret,
-    ) -> Result<Arc<dyn ProcessPlane>, Fault> {
+    ) -> Result<Arc<dyn ProcessPlane>, Ending> {
         Ok(Arc::new(tcp::connect(&self.joining(secret), candidates)?))
     }
 
@@ -286,6 +338,11 @@ impl Table<'_> {
             clock: Arc::clone(self.clock),
         }
     }
+}
+
+/// A process that cannot meet the others has the launcher end them, or they would wait for it.
+fn or_abort<T>(met: Result<T, Ending>, meeting: &dyn Meeting) -> Result<T, Ending> {
+    met.inspect_err(|ending| meeting.abort(ending.exit_code, &ending.fault.message))
 }
 
 /// Bytes as text, for carriers and variables.

@@ -18,7 +18,7 @@ const INIT_LIMIT: Duration = Duration::from_secs(30);
 const BYE_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long the order to end all processes may take to be given.
-const ABORT_LIMIT: Duration = Duration::from_secs(1);
+pub(super) const ABORT_LIMIT: Duration = Duration::from_secs(1);
 
 /// A registration with a PMIx server, until it is dropped.
 #[derive(Debug)]
@@ -95,13 +95,13 @@ fn carries_nothing() -> Fault {
 }
 
 /// Makes a call that may block for ever, and waits for `limit`.
-fn within<T: Send + 'static>(
+pub(super) fn within<T: Send + 'static>(
     limit: Duration,
     call: &str,
     body: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     let (done, outcome) = mpsc::channel();
-    let thread = std::thread::Builder::new().name("pmix".to_owned());
+    let thread = std::thread::Builder::new().name("launcher".to_owned());
     let started = thread.spawn(move || drop(done.send(body())));
     if let Err(error) = started {
         return Err(Fault::new(

@@ -6,9 +6,14 @@ mod alone;
 mod compose;
 mod exchange;
 mod explicit;
+mod folder;
+mod kubernetes;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod nodelist;
 mod open_mpi;
-mod pmi;
+mod pmi1;
+mod pmi1_wire;
 mod pmix;
 mod slurm;
 mod spawn;
@@ -25,6 +30,7 @@ use crate::base::Fault;
 use crate::bootstrap::ProcessPlane;
 use crate::bootstrap::tcp::listen::Place;
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,11 +39,17 @@ pub const ALL: &[&dyn Launcher] = &[
     &explicit::Explicit,
     &open_mpi::OpenMpi,
     &pmix::PmixServer,
-    &pmi::Pmi,
+    &pmi1::Pmi1,
     &torchrun::Torchrun,
     &slurm::Slurm,
+    &kubernetes::Kubernetes,
+    #[cfg(feature = "mpi")]
+    &mpi::MpiWorld,
     &alone::Alone,
 ];
+
+/// The launcher that nothing announces.
+const ALONE: &str = "alone";
 
 /// What the command line says about the launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +62,7 @@ pub struct Wish {
     pub rank: Option<u32>,
     /// `--world`: the number of processes.
     pub world: Option<u32>,
-    /// `--rendezvous HOST:PORT`.
+    /// `--rendezvous`: `HOST:PORT` or `file:///FOLDER`.
     pub rendezvous: Option<String>,
     /// `--secret-file`.
     pub secret_file: Option<String>,
@@ -124,10 +136,14 @@ pub enum Way {
     Alone,
     /// At a place that all know.
     At(Place),
-    /// At a place that a flag names, with what the launcher carries besides.
+    /// At a place that all know by a name that may come to be known only while they wait.
+    Awaited(Place),
+    /// By files in a folder that all share.
+    Folder(PathBuf),
+    /// As a flag says, with what the launcher carries besides.
     Named {
-        /// The place.
-        place: Place,
+        /// What the flag says.
+        way: Box<Way>,
         /// The carrier, for its abort.
         meeting: Box<dyn Meeting>,
     },
@@ -154,6 +170,9 @@ pub trait Meeting: Debug + Send + Sync {
     /// As [`Meeting::publish`].
     fn lookup(&self, limit: Duration) -> Result<String, Fault>;
 
+    /// All processes have met: nothing is to be carried any more.
+    fn met(&self) {}
+
     /// Asks the launcher to end all processes with `code`, where it can. Does not wait for long.
     fn abort(&self, code: u8, message: &str);
 }
@@ -168,7 +187,15 @@ pub struct Joined {
     /// What a reader must know, without `note: `.
     pub notes: Vec<String>,
     /// What the launcher goes on offering; keep it as long as the run.
-    pub meeting: Box<dyn Meeting>,
+    pub meeting: Arc<dyn Meeting>,
+}
+
+/// Names of all launchers that flags or variables announce, in the order in which they are looked
+/// for; the one that is always there is left out.
+pub fn announced(wish: &Wish, env: &Env) -> Vec<&'static str> {
+    let others = ALL.iter().filter(|launcher| launcher.name() != ALONE);
+    let announced = others.filter(|launcher| launcher.is_announced(wish, env));
+    announced.map(|launcher| launcher.name()).collect()
 }
 
 /// The launcher of a name.

@@ -1,9 +1,12 @@
 //! Slurm's way of writing host names: `gpu[01-04,07],login1`.
 //!
-//! Does not know whether such hosts exist.
+//! Does not know whether such hosts exist. There may be several brackets, each with numbers and
+//! ranges, and text behind the last one (which 22.05 refuses).
+//! Slurm has no steps (`[1-9:2]`), so there are none here. Only the first name's place counts to
+//! the callers: Slurm's own order for three brackets and more is another one.
 //!
 //! # Source
-//! Slurm's manual page `scontrol(1)`, `show hostnames`.
+//! Slurm's manual page `scontrol(1)`, `show hostnames`; its 22.05, to which a test compares.
 
 use crate::base::Fault;
 use crate::base::Kind;
@@ -116,6 +119,12 @@ mod tests {
             ("p5-dy-gpu-[1,3]-ib", "p5-dy-gpu-1-ib p5-dy-gpu-3-ib"),
             ("n[098-101]", "n098 n099 n100 n101"),
             ("x,y,z", "x y z"),
+            ("n[1-02]", "n1 n2"),
+            ("n[007-010],m[3-3]", "n007 n008 n009 n010 m3"),
+            ("a[1-2][3-4]", "a13 a14 a23 a24"),
+            ("[1-2],[9]", "1 2 9"),
+            ("a[1-2].b.c", "a1.b.c a2.b.c"),
+            ("a[1,1],a1", "a1 a1 a1"),
         ] {
             assert_eq!(expand(list).unwrap().join(" "), hosts, "{list}");
         }
@@ -132,6 +141,9 @@ mod tests {
             "a[]",
             "a[b-c]",
             "a[3-1]",
+            "a[1-9:2]",
+            "a[1,]",
+            "a[1-2-3]",
             "a[[1]]",
             "a[1-99999999999]",
         ] {
@@ -144,5 +156,55 @@ mod tests {
         fn any_text_is_looked_at_without_a_panic(list in "[a-c0-3,\\[\\]-]{0,24}") {
             drop(expand(&list));
         }
+    }
+
+    /// What Slurm's own tool makes of a list.
+    fn scontrols(list: &str, conf: &std::path::Path) -> Vec<String> {
+        let output = std::process::Command::new("scontrol")
+            .args(["show", "hostnames", list])
+            .env("SLURM_CONF", conf)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let names: Vec<String> = said.lines().map(str::to_owned).collect();
+        assert!(!names.is_empty(), "{list}: {output:?}");
+        names
+    }
+
+    /// Names with up to three brackets, each of numbers and ranges with and without zeros in front.
+    fn lists() -> impl Strategy<Value = String> {
+        let range = (0_u32..1200, 0_u32..12, 0_usize..6, any::<bool>()).prop_map(
+            |(from, more, width, single)| {
+                let first = format!("{from:0width$}");
+                if single {
+                    first
+                } else {
+                    format!("{first}-{:0width$}", from + more)
+                }
+            },
+        );
+        let bracket =
+            prop::collection::vec(range, 1..4).prop_map(|all| format!("[{}]", all.join(",")));
+        let part = ("[a-z]{1,3}[0-9]{0,2}-?", bracket).prop_map(|(text, bracket)| text + &bracket);
+        let name = prop_oneof![
+            "[a-z][a-z0-9.-]{0,6}[a-z0-9]",
+            prop::collection::vec(part, 1..=3).prop_map(|parts| parts.concat()),
+        ];
+        prop::collection::vec(name, 1..4).prop_map(|names| names.join(","))
+    }
+
+    #[test]
+    #[ignore = "needs Slurm's scontrol, which tests/all.sh installs"]
+    fn any_list_is_what_scontrol_makes_of_it_and_begins_with_the_same_host() {
+        let folder = tempfile::tempdir().unwrap();
+        let conf = folder.path().join("slurm.conf");
+        std::fs::write(&conf, "ClusterName=any\nSlurmctldHost=any\n").unwrap();
+        proptest!(ProptestConfig::with_cases(200), |(list in lists())| {
+            let (mut ours, mut theirs) = (expand(&list).unwrap(), scontrols(&list, &conf));
+            prop_assert_eq!(&ours[0], &theirs[0], "{}", &list);
+            ours.sort_unstable();
+            theirs.sort_unstable();
+            prop_assert_eq!(ours, theirs, "{}", &list);
+        });
     }
 }

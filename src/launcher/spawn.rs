@@ -11,6 +11,8 @@ use crate::base::Fault;
 use crate::base::Kind;
 use crate::bootstrap::most_severe;
 use crate::bootstrap::tcp::Secret;
+use rustix::process::Pid;
+use rustix::process::Signal;
 use std::net::SocketAddr;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
@@ -21,6 +23,7 @@ use std::process::Command;
 use std::process::ExitStatus;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// Where a child finds the run's secret.
@@ -35,8 +38,11 @@ const PARENT: &str = "NCCLBENCH_PARENT";
 /// How often the parent looks after its children.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How long the others have to end by themselves when one has failed.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long the others have to end by themselves when one has failed; a stuck one takes three seconds.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// The same after a signal, from which on they must agree on the end first.
+const SIGNAL_GRACE: Duration = Duration::from_secs(10);
 
 /// The code of a process that a signal ended: the others lost a rank.
 const LOST: u8 = 4;
@@ -51,11 +57,17 @@ pub struct Spawned {
 }
 
 /// `--spawn N`: starts N processes of this program here with `arguments` (without the program's
-/// name) less `--spawn`, and waits for them; stdout and stderr are theirs too.
+/// name) less `--spawn`, and waits for them; stdout and stderr are theirs too. `signals` that come in
+/// are passed on.
 ///
 /// # Errors
 /// `Usage` with `--rank` and the like, `Call` if a process cannot be started.
-pub fn spawn(wish: &Wish, arguments: &[String], clock: &Arc<dyn Clock>) -> Result<Spawned, Fault> {
+pub fn spawn(
+    wish: &Wish,
+    arguments: &[String],
+    clock: &Arc<dyn Clock>,
+    signals: &Receiver<i32>,
+) -> Result<Spawned, Fault> {
     let count = wish.spawn.unwrap_or(0);
     if wish.rank.is_some() || wish.world.is_some() || wish.rendezvous.is_some() {
         return Err(Fault::usage(
@@ -69,7 +81,7 @@ pub fn spawn(wish: &Wish, arguments: &[String], clock: &Arc<dyn Clock>) -> Resul
     }
     let mut children = Vec::new();
     match start(count, &without_spawn(arguments), &mut children) {
-        Ok(()) => Ok(look_after(children, clock.as_ref())),
+        Ok(()) => Ok(look_after(children, clock.as_ref(), signals)),
         Err(error) => {
             for child in &mut children {
                 end(child);
@@ -95,7 +107,9 @@ fn start(
     let mut listener = Some(listener);
     for rank in 0..count {
         let mut command = Command::new(&program);
-        command.args(place(rank, count, address)).args(arguments);
+        let place = place(rank, count, address);
+        let (word, options) = arguments.split_at(first_word(arguments));
+        command.args(word).args(place).args(options);
         command.env(SECRET, &secret);
         command.env(PARENT, std::process::id().to_string());
         match listener.take() {
@@ -124,6 +138,12 @@ fn place(rank: u32, world: u32, address: SocketAddr) -> Vec<String> {
         .collect()
 }
 
+/// How many arguments come before the place: a subcommand is known by being the first, and behind
+/// a `--` nothing is an option.
+fn first_word(arguments: &[String]) -> usize {
+    usize::from(arguments.first().is_some_and(|word| !word.starts_with('-')))
+}
+
 /// `arguments` less `--spawn N` and `--spawn=N`.
 fn without_spawn(arguments: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
@@ -139,7 +159,7 @@ fn without_spawn(arguments: &[String]) -> Vec<String> {
 }
 
 /// Waits for all; once one has failed, the others have a while to end by themselves.
-fn look_after(mut children: Vec<Child>, clock: &dyn Clock) -> Spawned {
+fn look_after(mut children: Vec<Child>, clock: &dyn Clock, signals: &Receiver<i32>) -> Spawned {
     let mut ended: Vec<Option<ExitStatus>> = vec![None; children.len()];
     let mut until = None;
     while ended.iter().any(Option::is_none) {
@@ -148,20 +168,48 @@ fn look_after(mut children: Vec<Child>, clock: &dyn Clock) -> Spawned {
                 *ended = child.try_wait().unwrap_or_default();
             }
         }
-        if until.is_none() && ended.iter().flatten().any(|status| !status.success()) {
-            until = Some(clock.now() + GRACE);
+        while let Ok(signal) = signals.try_recv() {
+            pass_on(signal, &children, &ended);
+            until.get_or_insert(clock.now() + SIGNAL_GRACE);
+        }
+        if ended.iter().flatten().any(|status| !status.success()) {
+            let soon = clock.now() + GRACE;
+            until = Some(until.map_or(soon, |until: Duration| until.min(soon)));
         }
         if until.is_some_and(|until| clock.now() >= until) {
-            for (child, ended) in children.iter_mut().zip(&mut ended) {
-                if ended.is_none() {
-                    *ended = end(child);
-                }
-            }
-            break;
+            return conclude_by_force(&mut children, ended);
         }
         clock.pause(LOOK);
     }
     conclude(&ended)
+}
+
+/// Gives a signal to the children that are still there.
+fn pass_on(signal: i32, children: &[Child], ended: &[Option<ExitStatus>]) {
+    let Some(signal) = Signal::from_named_raw(signal) else {
+        return;
+    };
+    for (child, _) in children.iter().zip(ended).filter(|(_, end)| end.is_none()) {
+        // one that has ended meanwhile is waited for in the next turn
+        let _ = rustix::process::kill_process(Pid::from_child(child), signal);
+    }
+}
+
+/// Kills those that do not end by themselves, a stopped one too.
+fn conclude_by_force(children: &mut [Child], mut ended: Vec<Option<ExitStatus>>) -> Spawned {
+    let mut notes = Vec::new();
+    for (rank, (child, ended)) in children.iter_mut().zip(&mut ended).enumerate() {
+        if ended.is_none() {
+            notes.push(format!(
+                "the process of `--rank {rank}` (pid {}) did not end by itself and was killed",
+                child.id()
+            ));
+            *ended = end(child).filter(|status| status.signal().is_none());
+        }
+    }
+    let mut spawned = conclude(&ended);
+    spawned.notes.append(&mut notes);
+    spawned
 }
 
 /// Kills a child and waits for it; how it ended.
@@ -175,7 +223,10 @@ fn conclude(ended: &[Option<ExitStatus>]) -> Spawned {
     let mut notes = Vec::new();
     let mut codes = Vec::new();
     for (rank, status) in ended.iter().enumerate() {
-        let status = status.unwrap_or_default();
+        let Some(status) = status else {
+            codes.push(LOST);
+            continue;
+        };
         if let Some(signal) = status.signal() {
             notes.push(format!(
                 "the process of `--rank {rank}` was ended by signal {signal}"
@@ -248,6 +299,16 @@ mod tests {
     fn children_get_the_arguments_without_the_wish_to_spawn() {
         let given = ["allreduce", "--spawn", "3", "-b", "8", "--spawn=4"].map(str::to_owned);
         assert_eq!(without_spawn(&given), ["allreduce", "-b", "8"]);
+    }
+
+    #[test]
+    fn a_subcommand_stays_the_first_argument() {
+        let count = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            first_word(&words)
+        };
+        assert_eq!((count("where --json"), count("-g 3 allreduce")), (1, 0));
+        assert_eq!(count(""), 0);
     }
 
     #[test]

@@ -77,6 +77,15 @@ const BATCH: &[(&str, &str)] = &[
     ("SLURM_LOCALID", "0"),
 ];
 
+/// What Kubernetes sets in a pod of an indexed job.
+const POD: &[(&str, &str)] = &[("JOB_COMPLETION_INDEX", "2"), ("HOSTNAME", "bench-2")];
+
+/// What the job's description adds.
+const POD_WORLD: &[(&str, &str)] = &[
+    ("NCCLBENCH_WORLD", "3"),
+    ("NCCLBENCH_RENDEZVOUS", "bench-0.bench:29500"),
+];
+
 /// What images carry for good.
 const IMAGE: &[(&str, &str)] = &[
     ("OMPI_MCA_btl", "^openib"),
@@ -118,13 +127,16 @@ fn choose(wish: &Wish, parts: &[&[(&str, &str)]]) -> Result<Taken, Fault> {
 fn each_launcher_is_known_by_what_it_leaves() {
     assert_eq!(announced(&[STEP]), "slurm");
     assert_eq!(announced(&[STEP, SRUN_PMIX]), "pmix");
-    assert_eq!(announced(&[STEP, SRUN_PMI2]), "pmi");
+    assert_eq!(announced(&[STEP, SRUN_PMI2]), "pmi1");
     assert_eq!(announced(&[MPIRUN]), "openmpi");
     assert_eq!(announced(&[MPIRUN, DAEMONS_STEP]), "openmpi");
-    assert_eq!(announced(&[HYDRA]), "pmi");
-    assert_eq!(announced(&[HYDRA, DAEMONS_STEP]), "pmi");
+    assert_eq!(announced(&[HYDRA]), "pmi1");
+    assert_eq!(announced(&[HYDRA, DAEMONS_STEP]), "pmi1");
     assert_eq!(announced(&[TORCHRUN]), "torchrun");
     assert_eq!(announced(&[TORCHRUN, STEP]), "torchrun");
+    assert_eq!(announced(&[POD]), "kubernetes");
+    assert_eq!(announced(&[POD, TORCHRUN]), "torchrun");
+    assert_eq!(announced(&[POD, MPIRUN]), "openmpi");
     assert_eq!(announced(&[BATCH]), "alone");
     assert_eq!(announced(&[IMAGE]), "alone");
     assert_eq!(announced(&[IMAGE, STEP]), "slurm");
@@ -213,16 +225,69 @@ fn mpirun_without_pmix_meets_on_this_host_if_all_are_here_and_else_needs_an_addr
 }
 
 #[test]
-fn several_processes_over_pmi_are_refused_with_what_to_use() {
-    let fault = choose(&wish(), &[HYDRA]).unwrap_err();
-    assert!(
-        fault.message.contains("PMI-1") && fault.hints[0].contains("Open MPI"),
-        "{fault}"
-    );
-    let fault = choose(&wish(), &[STEP, SRUN_PMI2]).unwrap_err();
-    assert!(fault.hints[0].contains("srun --mpi=none"), "{fault}");
-    let one: &[(&str, &str)] = &[("PMI_FD", "7"), ("PMI_RANK", "0"), ("PMI_SIZE", "1")];
+fn several_processes_over_pmi_1_need_its_descriptor() {
+    let without: &[(&str, &str)] = &[("PMI_RANK", "0"), ("PMI_SIZE", "2")];
+    let fault = choose(&wish(), &[without]).unwrap_err();
+    assert!(fault.message.contains("`PMI_FD` is not set"), "{fault}");
+    let fault = choose(&wish(), &[STEP, without]).unwrap_err();
+    assert!(fault.hints[0].contains("srun --mpi=pmi2"), "{fault}");
+    let closed: &[(&str, &str)] = &[("PMI_FD", "1000000")];
+    let fault = choose(&wish(), &[HYDRA, closed]).unwrap_err();
+    assert!(fault.message.contains("no open file"), "{fault}");
+    let one: &[(&str, &str)] = &[("PMI_RANK", "0"), ("PMI_SIZE", "1")];
     assert_eq!(choose(&wish(), &[one]).unwrap().seat.processes, 1);
+}
+
+#[test]
+fn a_pod_of_an_indexed_job_is_one_of_the_world_that_the_job_describes() {
+    let taken = choose(&wish(), &[POD, POD_WORLD]).unwrap();
+    assert_eq!((taken.seat.process, taken.seat.processes), (2, 3));
+    assert!(
+        matches!(&taken.way, Way::Awaited(place) if place.to_string() == "bench-0.bench:29500")
+    );
+    let shared: &[(&str, &str)] = &[("NCCLBENCH_RENDEZVOUS", "file:///shared")];
+    let taken = choose(&wish(), &[POD, POD_WORLD, shared]).unwrap();
+    assert!(matches!(taken.way, Way::Folder(_)));
+    let flags = Wish {
+        world: Some(5),
+        rendezvous: Some("bench-0:1".to_owned()),
+        ..wish()
+    };
+    let taken = choose(&flags, &[POD]).unwrap();
+    assert_eq!(
+        (taken.seat.launcher, taken.seat.processes),
+        ("kubernetes", 5)
+    );
+}
+
+#[test]
+fn a_pod_is_told_what_its_job_does_not_say() {
+    let says = |parts: &[&[(&str, &str)]], what: &str| {
+        let fault = choose(&wish(), parts).unwrap_err();
+        assert_eq!(fault.kind, Kind::Launch, "{fault}");
+        assert!(fault.message.contains(what), "{fault}");
+    };
+    says(&[POD], "`NCCLBENCH_WORLD`");
+    says(
+        &[POD, &[("NCCLBENCH_WORLD", "3")]],
+        "`NCCLBENCH_RENDEZVOUS`",
+    );
+    says(
+        &[POD, POD_WORLD, &[("NCCLBENCH_WORLD", "2")]],
+        "is not below",
+    );
+    let one: &[(&str, &str)] = &[("JOB_COMPLETION_INDEX", "0"), ("NCCLBENCH_WORLD", "1")];
+    assert!(matches!(choose(&wish(), &[one]).unwrap().way, Way::Alone));
+}
+
+#[test]
+fn a_place_without_a_rank_is_refused_where_no_launcher_says_which() {
+    let place = Wish {
+        rendezvous: Some("node1:29500".to_owned()),
+        ..wish()
+    };
+    assert_eq!(choose(&place, &[]).unwrap_err().kind, Kind::Usage);
+    assert_eq!(choose(&place, &[STEP]).unwrap().seat.launcher, "slurm");
 }
 
 #[test]

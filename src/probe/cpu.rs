@@ -1,5 +1,6 @@
 //! The processor, and how much of it this process may use.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The processor's name as the kernel gives it.
@@ -24,6 +25,21 @@ pub fn allowed() -> Vec<u32> {
             .collect(),
         Err(_) => Vec::new(),
     }
+}
+
+/// The cores that these processors belong to, each by its lowest processor; none where the kernel
+/// does not say.
+///
+/// # Source
+/// Linux, `Documentation/ABI/stable/sysfs-devices-system-cpu`, `thread_siblings_list`.
+pub fn cores(cpus: &[u32]) -> Option<Vec<u32>> {
+    let lowest = |cpu: &u32| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let list = std::fs::read_to_string(path).ok()?;
+        list.split(['-', ',']).next()?.trim().parse().ok()
+    };
+    let cores: Option<BTreeSet<u32>> = cpus.iter().map(lowest).collect();
+    cores.map(|cores| cores.into_iter().collect())
 }
 
 /// Processors as people read them: `0-3,8`.
@@ -61,6 +77,13 @@ mod tests {
     #[test]
     fn this_process_may_run_somewhere() {
         assert!(!allowed().is_empty());
+    }
+
+    #[test]
+    fn a_core_has_at_least_one_processor() {
+        let mine = allowed();
+        assert!(cores(&mine).is_none_or(|cores| (1..=mine.len()).contains(&cores.len())));
+        assert_eq!(cores(&[9_999_999]), None);
     }
 
     #[test]

@@ -3,6 +3,11 @@
 pub mod address;
 pub mod cpu;
 pub mod host;
+pub mod interface;
+pub mod library;
+mod netlink;
+pub mod rdma;
+pub mod resolver;
 
 use crate::base::Fault;
 use crate::bootstrap::Here;

@@ -83,6 +83,9 @@ pub struct Header {
     pub shape: [u32; 3],
     /// What the run was told to do.
     pub settings: Settings,
+    /// Seed that all data followed from; none in files from before it was written.
+    #[serde(default)]
+    pub seed: Option<u64>,
     /// How the table's `time` combines ranks: `rank0`, `mean`, `min`, `max`.
     pub average: String,
     /// The libraries that were loaded.
@@ -119,4 +122,7 @@ pub struct Footer {
     pub exit_code: u8,
     /// What ended the run early, if something did.
     pub fault: Option<String>,
+    /// Whether that was a signal, so that nothing need be wrong.
+    #[serde(default)]
+    pub interrupted: bool,
 }

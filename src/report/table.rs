@@ -77,7 +77,7 @@ impl Report for Table {
 }
 
 impl Table {
-    /// A whole row, or a remark where either half has no numbers.
+    /// A whole row, or a remark where only one half has numbers.
     fn line(&self, out_of_place: &Row, in_place: &Row) -> String {
         match (body(out_of_place), body(in_place)) {
             (Some(first), Some(second)) => {
@@ -91,7 +91,6 @@ impl Table {
                     preamble(&out_of_place.case)
                 )
             }
-            (None, None) if out_of_place.outcome == in_place.outcome => alone(out_of_place),
             _ => format!("{}{}", alone(out_of_place), alone(in_place)),
         }
     }
@@ -154,7 +153,8 @@ fn rank_line(seat: &SeatRecord) -> String {
     )
 }
 
-/// Lines of nccl-tests' and of our own between the devices and the table.
+/// Between the devices and the table: nccl-tests' line about memory, and of our own only what makes the
+/// numbers worthless. All else is on stderr and in the run's file.
 fn remarks(header: &Header) -> String {
     let mut text = String::new();
     if let Some(limit) = header.clamped_to_bytes {
@@ -163,25 +163,11 @@ fn remarks(header: &Header) -> String {
             "#\n# Reducing maxBytes to {limit} due to memory limitation\n"
         );
     }
-    let launcher = remark(&header.launcher_reason);
-    let call = header.call.as_ref();
-    let call = call.map_or_else(String::new, |call| format!(" ({call})"));
-    let _ = writeln!(
-        text,
-        "# ncclbench {}: backend {}{call}, launcher {} ({launcher})",
-        header.ncclbench, header.backend, header.launcher
-    );
     if !header.measured {
         text.push_str("# ncclbench: simulated by a cost model; nothing was measured\n");
     }
-    if header.settings.checks == 0 {
-        text.push_str("# ncclbench: results are not checked (-c 0)\n");
-    }
     if header.stand_in {
         text.push_str("# ncclbench: a stand-in library took part; this is a test of the program\n");
-    }
-    for note in &header.notes {
-        let _ = writeln!(text, "# ncclbench: note: {}", remark(note));
     }
     text
 }
@@ -308,7 +294,8 @@ fn alone(row: &Row) -> String {
         root.unwrap_or_default()
     );
     match &row.outcome {
-        Outcome::Waived { reason } => format!("# waived {what}: {}\n", remark(reason)),
+        // nccl-tests prints nothing there; stderr and the run's file say why
+        Outcome::Waived { .. } => String::new(),
         Outcome::Measured { time_us, .. } => {
             let placement = remark(&case.placement.to_string());
             format!("# only {placement} of {what}: {:.2} us\n", time_us.0)

@@ -17,6 +17,7 @@ id=$(number "$state")
 nodes=(node1 node2)
 subnet=10.$((64 + id % 64)).$((id / 64 % 256))
 bridge=nb$((id % 100000))
+gpus=4
 
 fail() {
   echo "slurm.sh: $*" >&2
@@ -96,6 +97,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SwitchType=switch/none
+GresTypes=gpu
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
@@ -109,9 +111,18 @@ CONF
     address=127.0.0.1
     [ "$1" = netns ] && address=$subnet.$((index + 11))
     port=$(free_port $((port + 1)))
-    echo "NodeName=${nodes[index]} NodeHostname=${nodes[index]} NodeAddr=$address Port=$port CPUs=8 RealMemory=1024 State=UNKNOWN"
+    echo "NodeName=${nodes[index]} NodeHostname=${nodes[index]} NodeAddr=$address Port=$port CPUs=8 RealMemory=1024 Gres=gpu:$gpus State=UNKNOWN"
   done
   echo "PartitionName=all Nodes=$(IFS=, && echo "${nodes[*]}") Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES"
+}
+
+# GPUs that are none: Slurm wants character devices, counts them and hands their indices out.
+make_gpus() {
+  local index
+  for index in $(seq 0 $((gpus - 1))); do
+    [ -c "$state/gpu$index" ] || mknod -m 0666 "$state/gpu$index" c 1 3
+  done
+  echo "NodeName=$(IFS=, && echo "${nodes[*]}") Name=gpu File=$state/gpu[0-$((gpus - 1))]" >"$state/gres.conf"
 }
 
 # The names that a step can resolve, as on a real cluster.
@@ -196,6 +207,7 @@ up() {
   echo "$mode" >"$state/mode"
   hosts >"$state/hosts"
   cgroup_conf >"$state/cgroup.conf"
+  make_gpus
   start_munge
   if [ "$mode" = netns ]; then start_networks; fi
   start_controller

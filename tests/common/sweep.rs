@@ -58,6 +58,7 @@ pub(crate) fn run(
     let rules = Rules {
         blocking: Blocking::None,
         control_limit: Duration::from_mins(2),
+        launches_block: false,
         seed: 7,
     };
     let most = specs.iter().map(|spec| plan::max_bytes(spec).0).max();

@@ -122,6 +122,7 @@ fn footer(wrong_measurements: u64, average_busbw_gbps: f64) -> Footer {
         average_busbw_gbps,
         exit_code: 0,
         fault: None,
+        interrupted: false,
     }
 }
 
@@ -251,6 +252,7 @@ pub(crate) fn header() -> Header {
         launcher_reason: "no launcher's variables".to_owned(),
         shape: [1, 1, 1],
         settings: plan::settings(&spec, false),
+        seed: None,
         average: "mean".to_owned(),
         libraries: Vec::new(),
         seats: Vec::new(),

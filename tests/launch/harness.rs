@@ -174,6 +174,11 @@ impl Running {
         finished
     }
 
+    /// Its process id.
+    pub(crate) fn pid(&self) -> i32 {
+        self.group().as_raw_nonzero().get()
+    }
+
     fn group(&self) -> Pid {
         Pid::from_child(&self.child)
     }
@@ -211,6 +216,11 @@ fn send_to_group(group: Pid, signal: Signal) {
 pub(crate) fn signal(pid: i32, signal: Signal) {
     let pid = Pid::from_raw(pid).expect("a process id is not 0");
     kill_process(pid, signal).unwrap_or_else(|error| panic!("cannot signal {pid:?}: {error}"));
+}
+
+/// Sends a signal to a command and to all that it started, as a terminal does.
+pub(crate) fn all_signalled(running: &Running, signal: Signal) {
+    send_to_group(running.group(), signal);
 }
 
 /// Starts several commands, and waits for each; what they left is in the same order.

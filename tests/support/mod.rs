@@ -182,10 +182,6 @@ impl Bootstrap for Spoke {
     }
 
     fn fail(&self, fault: Fault) -> Ending {
-        Ending {
-            exit_code: fault.kind.exit_code(),
-            report: None,
-            fault,
-        }
+        fault.into()
     }
 }

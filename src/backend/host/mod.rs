@@ -12,7 +12,7 @@
 //! | `patience`, `crew` | waiting; working together |
 //! | `links`, `exchange` | connections between hosts; messages over them |
 //! | `fold`, `all_reduce`, `all_to_all`, `reduce`, `point_to_point` | the algorithms |
-//! | `comm`, `verbs`, `session`, `machine` | what the rest of the program sees |
+//! | `comm`, `verbs`, `session` | what the rest of the program sees |
 
 mod all_reduce;
 mod all_to_all;
@@ -24,7 +24,6 @@ mod fold;
 mod join;
 mod life;
 mod links;
-mod machine;
 mod memory;
 mod patience;
 mod point_to_point;
@@ -40,6 +39,7 @@ use super::Equipment;
 use super::Session;
 use super::ThreadSeat;
 use super::Wish;
+use super::machine;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::bootstrap::Bootstrap;
@@ -76,6 +76,10 @@ impl Backend for Host {
 
     fn lanes_share_a_thread(&self) -> bool {
         false
+    }
+
+    fn launches_block(&self) -> bool {
+        true
     }
 
     fn probe(&self, _wish: &Wish) -> Result<Equipment, Fault> {

@@ -1,11 +1,12 @@
 //! A session of one rank: buffers, their contents, and the way to its verbs.
 
 use super::comm::{Comm, bytes_of};
-use super::machine;
+
 use super::patience::Stop;
 use super::verbs::Verbs;
 use crate::backend::Abort;
 use crate::backend::Session;
+use crate::backend::machine;
 use crate::base::Buffer;
 use crate::base::Bytes;
 use crate::base::Fault;

@@ -7,6 +7,7 @@ mod abort;
 mod check;
 mod lane;
 mod open;
+mod ras;
 mod session;
 
 use super::Backend;
@@ -16,9 +17,9 @@ use super::ThreadSeat;
 use super::Wish;
 use crate::base::Fault;
 use crate::bootstrap::Bootstrap;
+use crate::bootstrap::Witness;
 use crate::ffi::cuda::Driver;
 use crate::ffi::nccl::Nccl;
-use crate::record::DeviceRecord;
 use crate::record::LibraryRecord;
 use std::sync::Arc;
 
@@ -43,11 +44,15 @@ impl Backend for NcclBackend {
         true
     }
 
+    fn witness(&self, wish: &Wish) -> Option<Witness> {
+        ras::witness(&wish.env)
+    }
+
     fn probe(&self, wish: &Wish) -> Result<Equipment, Fault> {
         let tools = Tools::load(wish)?;
         Ok(Equipment {
             libraries: tools.records()?,
-            devices: devices(&tools.driver)?,
+            devices: tools.driver.devices()?,
             notes: Vec::new(),
         })
     }
@@ -74,37 +79,6 @@ impl Tools {
     }
 
     fn records(&self) -> Result<Vec<LibraryRecord>, Fault> {
-        let version = self.driver.version()?;
-        Ok(vec![
-            LibraryRecord {
-                name: "cuda driver".to_owned(),
-                path: self.driver.path().to_owned(),
-                version: format!("{}.{}", version / 1000, version % 1000 / 10),
-                code: Some(version),
-                stand_in: self.driver.is_stand_in(),
-            },
-            LibraryRecord {
-                name: "nccl".to_owned(),
-                path: self.nccl.path().to_owned(),
-                version: self.nccl.version_text(),
-                code: Some(self.nccl.version()),
-                stand_in: self.nccl.is_stand_in(),
-            },
-        ])
+        Ok(vec![self.driver.record()?, self.nccl.record()])
     }
-}
-
-fn devices(driver: &Driver) -> Result<Vec<DeviceRecord>, Fault> {
-    (0..driver.device_count()?)
-        .map(|ordinal| {
-            let device = driver.device(ordinal)?;
-            Ok(DeviceRecord {
-                ordinal,
-                name: driver.device_name(device)?,
-                bus_id: driver.device_bus_id(device)?,
-                uuid: Some(driver.device_uuid(device)?),
-                memory_bytes: Some(driver.device_memory(device)?),
-            })
-        })
-        .collect()
 }

@@ -4,9 +4,9 @@
 
 use crate::base::{Fault, Kind};
 use hmac::{Hmac, Mac};
+use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
 use std::fmt;
-use std::io::Read;
 
 /// Bytes of a nonce.
 pub(super) const NONCE: usize = 32;
@@ -15,7 +15,10 @@ pub(super) const NONCE: usize = 32;
 pub(super) const PROOF: usize = 32;
 
 /// What only the processes of one run know.
-#[derive(Clone, PartialEq, Eq)]
+///
+/// It can be neither printed nor compared: proofs are compared, and that takes as long whether they
+/// are alike or not.
+#[derive(Clone)]
 pub struct Secret(Vec<u8>);
 
 /// Which side proves, so that one side's proof is never the other's.
@@ -95,13 +98,22 @@ pub(super) fn job_id(name: &str) -> u64 {
         .fold(0, |id, byte| (id << 8) | u64::from(*byte))
 }
 
+fn no_random(why: &str) -> Fault {
+    Fault::new(
+        Kind::Missing,
+        format!("the system has no random numbers: {why}"),
+    )
+}
+
 /// Random bytes.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], Fault> {
     let mut bytes = [0; N];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut source| source.read_exact(&mut bytes))
-        .map_err(|error| Fault::new(Kind::Missing, format!("cannot read /dev/urandom: {error}")))?;
-    Ok(bytes)
+    // a call, since a file cannot be opened where strangers hold the last descriptor
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(len) if len == N => Ok(bytes),
+        Ok(len) => Err(no_random(&format!("{len} of {N} bytes came"))),
+        Err(error) => Err(no_random(&error.to_string())),
+    }
 }
 
 impl fmt::Debug for Secret {

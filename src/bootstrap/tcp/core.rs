@@ -2,8 +2,9 @@
 //!
 //! Pure: no sockets, no clock. What happens arrives by calls; what to do about it is taken out by [`Core::take`].
 
+use super::frame::HUB_LIMIT;
 use super::inquest::Inquest;
-use super::message::{Call, Hello, Message, Roster, Sentence};
+use super::message::{Call, Hello, Message, Release, Roster, Sentence, Verb};
 use super::round::Round;
 use crate::base::{Fault, Kind};
 use crate::bootstrap::peer;
@@ -11,11 +12,16 @@ use crate::bootstrap::pulse::Reading;
 use crate::bootstrap::{Ending, PeerInfo};
 use std::time::Duration;
 
+/// What all members together may give to a step: it must fit into one frame for each of them.
+const MOST_HELD: usize = HUB_LIMIT / 2;
+
 /// What the hub must do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Out {
     /// Tell all members.
     All(Message),
+    /// Give the first member a release, and the others the same without what members brought.
+    First(Release),
     /// Tell all members that the run has ended, then the first.
     End(Ending),
     /// All have said goodbye: stop.
@@ -31,6 +37,7 @@ pub(super) struct Core {
     seats: Vec<Option<PeerInfo>>,
     peers: Vec<PeerInfo>,
     left: Vec<bool>,
+    first_to_leave: Option<usize>,
     stage: Stage,
     sequence: u64,
     round: Option<Round>,
@@ -59,6 +66,7 @@ impl Core {
             seats: vec![None; members],
             peers: Vec::new(),
             left: vec![false; members],
+            first_to_leave: None,
             stage: Stage::Joining {
                 deadline: now.saturating_add(join_limit),
             },
@@ -196,7 +204,15 @@ impl Core {
             return self.end_by(Fault::new(Kind::Disagree, text));
         }
         round.arrive(member, call.bytes);
-        if let Some(gone) = self.left.iter().position(|left| *left) {
+        if round.held() > MOST_HELD {
+            let text = format!(
+                "`{}` is given more than {} MiB by all ranks together",
+                round.name,
+                MOST_HELD >> 20
+            );
+            return self.end_by(Fault::new(Kind::Unsupported, text));
+        }
+        if let Some(gone) = self.first_to_leave {
             let who = peer::describe(&self.peers[gone], gone);
             let text = format!("{who} had said goodbye when others came to `{}`", call.name);
             return self.end_by(Fault::new(Kind::Peer, text));
@@ -208,8 +224,13 @@ impl Core {
         if let Some(round) = self.round.take_if(|round| round.is_complete()) {
             self.sequence += 1;
             let now = peer::one_host(&self.peers).then_some(now);
+            let is_for_first = round.verb == Verb::Collect;
             let release = round.release(self.sequence, now);
-            self.outs.push(Out::All(Message::Release(release)));
+            self.outs.push(if is_for_first {
+                Out::First(release)
+            } else {
+                Out::All(Message::Release(release))
+            });
         }
     }
 
@@ -228,21 +249,19 @@ impl Core {
         if self.left[member] || matches!(self.stage, Stage::Over) {
             return;
         }
-        let peers = std::mem::take(&mut self.peers);
         if let Some(inquest) = self.inquest(now) {
-            inquest.died(&peers, member, phase);
-        } else {
-            let who = self.seats[member].as_ref();
-            let who = who.map_or_else(String::new, |seat| peer::describe(seat, member));
-            let text = format!("{who} left without a word before all had met");
-            self.end_by(Fault::new(Kind::Peer, text));
+            return inquest.died(member, phase);
         }
-        self.peers = peers;
+        let who = self.seats[member].as_ref();
+        let who = who.map_or_else(String::new, |seat| peer::describe(seat, member));
+        let text = format!("{who} left without a word before all had met");
+        self.end_by(Fault::new(Kind::Peer, text));
     }
 
     /// A member said goodbye.
     pub(super) fn left(&mut self, member: usize) {
         self.left[member] = true;
+        self.first_to_leave.get_or_insert(member);
         if let (Stage::Running, Some(round)) = (&self.stage, &self.round) {
             let text = format!(
                 "{} said goodbye when others had come to `{}`",
@@ -257,9 +276,23 @@ impl Core {
     }
 
     /// A member said what it is doing.
-    pub(super) fn answered(&mut self, member: usize, reading: Reading) {
+    pub(super) fn answered(&mut self, member: usize, readings: Vec<Reading>) {
         if let Stage::Asking(inquest) = &mut self.stage {
-            inquest.answered(member, reading);
+            inquest.answered(member, readings);
+        }
+    }
+
+    /// Somebody beside the members is asked, and has until `until`.
+    pub(super) fn await_witness(&mut self, until: Duration) {
+        if let Stage::Asking(inquest) = &mut self.stage {
+            inquest.await_witness(until);
+        }
+    }
+
+    /// What that one said.
+    pub(super) fn witnessed(&mut self, said: Vec<String>) {
+        if let Stage::Asking(inquest) = &mut self.stage {
+            inquest.witnessed(said);
         }
     }
 
@@ -278,20 +311,18 @@ impl Core {
     }
 
     fn overdue(&mut self, round: &Round, now: Duration) {
-        let arrived = (0..self.seats.len()).map(|one| round.has(one)).collect();
-        let peers = std::mem::take(&mut self.peers);
+        let arrived: Vec<bool> = (0..self.seats.len()).map(|one| round.has(one)).collect();
         if let Some(inquest) = self.inquest(now)
-            && inquest.overdue((&round.name, round.limit), arrived, &peers, now)
+            && inquest.overdue((&round.name, round.limit), &arrived, now)
         {
             self.outs.push(Out::All(Message::Query));
         }
-        self.peers = peers;
     }
 
     /// The inquest, opened if the run was going on; `None` if it was not.
     fn inquest(&mut self, now: Duration) -> Option<&mut Inquest> {
         if matches!(self.stage, Stage::Running) {
-            self.stage = Stage::Asking(Inquest::open(self.seats.len(), now));
+            self.stage = Stage::Asking(Inquest::open(self.peers.clone(), now));
         }
         match &mut self.stage {
             Stage::Asking(inquest) => Some(inquest),
@@ -301,7 +332,7 @@ impl Core {
 
     fn conclude(&mut self) {
         if let Stage::Asking(inquest) = std::mem::replace(&mut self.stage, Stage::Over) {
-            self.outs.push(Out::End(inquest.conclude(&self.peers)));
+            self.outs.push(Out::End(inquest.conclude()));
         }
     }
 
@@ -333,11 +364,7 @@ impl Core {
     pub(super) fn end_by(&mut self, fault: Fault) {
         if !matches!(self.stage, Stage::Over) {
             self.stage = Stage::Over;
-            self.outs.push(Out::End(Ending {
-                exit_code: fault.kind.exit_code(),
-                report: Some(fault.to_string()),
-                fault,
-            }));
+            self.outs.push(Out::End(Ending::by(fault)));
         }
     }
 }

@@ -5,6 +5,7 @@
 use super::message::Release;
 use crate::base::{Clock, Fault, Kind};
 use crate::bootstrap::finish::Finish;
+use crate::bootstrap::witness::Stand;
 use crate::bootstrap::{Ending, PeerInfo};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,6 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) finish: Finish,
+    pub(super) stand: Stand,
     clock: Arc<dyn Clock>,
     trays: Mutex<Trays>,
     turned: Condvar,
@@ -40,6 +42,7 @@ impl Desk {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             finish: Finish::default(),
+            stand: Stand::default(),
             clock,
             trays: Mutex::default(),
             turned: Condvar::new(),

@@ -9,7 +9,7 @@ use std::ops::Range;
 const MAGIC: [u8; 4] = *b"ncb\x01";
 
 /// Rises with every change of a message's form.
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// Bytes before a frame's own.
 pub(super) const HEADER: usize = 20;
@@ -22,6 +22,9 @@ pub(super) const MEMBER_LIMIT: usize = 16 << 20;
 
 /// What the hub may send to a member at once.
 pub(super) const HUB_LIMIT: usize = 512 << 20;
+
+/// What an empty inbox keeps for the next message.
+const KEPT: usize = 64 << 10;
 
 /// Why bytes are not a frame of this run. The connection is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +83,10 @@ impl Inbox {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.used);
         self.used = 0;
+        if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
+            // one long message does not cost its memory for the rest of the run
+            self.bytes = Vec::new();
+        }
         self.bytes.extend_from_slice(bytes);
     }
 
@@ -104,6 +111,15 @@ impl Inbox {
 
 /// Where the first frame's bytes lie.
 fn locate(bytes: &[u8], job: u64, limit: usize) -> Result<Option<(u8, Range<usize>)>, Refusal> {
+    let Some((kind, len)) = header(bytes, job, limit)? else {
+        return Ok(None);
+    };
+    let whole = HEADER..HEADER + len;
+    Ok((bytes.len() >= whole.end).then_some((kind, whole)))
+}
+
+/// The kind and the length of the frame that `bytes` begin with; `None`: its header is not all there.
+pub(super) fn header(bytes: &[u8], job: u64, limit: usize) -> Result<Option<(u8, usize)>, Refusal> {
     let known = bytes.len().min(MAGIC.len());
     if bytes[..known] != MAGIC[..known] {
         return Err(Refusal::Magic);
@@ -120,10 +136,7 @@ fn locate(bytes: &[u8], job: u64, limit: usize) -> Result<Option<(u8, Range<usiz
     }
     let len = u32::from_le_bytes([header[16], header[17], header[18], header[19]]);
     match usize::try_from(len) {
-        Ok(len) if len <= limit => {
-            let whole = HEADER..HEADER + len;
-            Ok((bytes.len() >= whole.end).then_some((header[6], whole)))
-        }
+        Ok(len) if len <= limit => Ok(Some((header[6], len))),
         _ => Err(Refusal::Length(len)),
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! Moves bytes and keeps deadlines; what to do is [`Core`]'s decision.
 
-use super::auth::{NONCE, PROOF, Secret, Side, random};
+use super::auth::{PROOF, Secret, Side};
 use super::core::{Core, Out, sentence};
 use super::desk::Desk;
 use super::frame::MEMBER_LIMIT;
 use super::line::{self, Line, Who};
-use super::link::{Packet, Reading, packet};
+use super::link::{self, Reading, packet};
 use super::mailbox::{Letter, Mailbox};
 use super::message::{Hello, Message};
 use crate::base::{Clock, Fault, Kind};
+use crate::bootstrap::witness::ANSWER_LIMIT;
 use crate::bootstrap::{Ending, Pulse};
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream};
@@ -24,6 +25,9 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
 /// How many strangers are listened to at once, beyond the members still awaited.
 const MOST_STRANGERS: usize = 256;
+
+/// How many connections are accepted at one turn of the loop.
+const MOST_ACCEPTED: usize = 1024;
 
 /// How often a loop that waits for members looks whether more can be accepted.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
@@ -128,11 +132,12 @@ impl Hub {
         for letter in self.mailbox.take() {
             match letter {
                 Letter::Say(message) => self.said(0, message),
+                Letter::Witnessed(said) => self.core.witnessed(said),
                 Letter::Drop => return Ok(false),
             }
         }
         if self.core.is_joining() {
-            self.drop_strangers(self.clock.now());
+            line::drop_strangers(&mut self.lines, self.clock.now());
         }
         self.core.tick(self.clock.now());
         Ok(true)
@@ -159,6 +164,10 @@ impl Hub {
             for out in outs {
                 match out {
                     Out::All(message) => self.tell_all(message),
+                    Out::First(release) => {
+                        self.tell_others(&Message::Release(release.thin()));
+                        self.desk.put_release(release);
+                    }
                     Out::End(ending) => return Some(Stop::Ended(Box::new(ending))),
                     Out::Done => return Some(Stop::Left),
                 }
@@ -166,34 +175,53 @@ impl Hub {
         }
     }
 
-    fn post(&self, member: usize, packet: Packet) {
-        let line = self.by_member[member].and_then(|line| self.lines[line].as_ref());
-        if let Some(line) = line {
-            line.outgoing.send(packet);
+    fn tell_others(&self, message: &Message) {
+        let packet = packet(self.job, message);
+        let lines = self.by_member.iter().flatten();
+        for line in lines.filter_map(|&line| self.lines[line].as_ref()) {
+            line.outgoing.send(Arc::clone(&packet));
         }
     }
 
     fn tell_all(&mut self, message: Message) {
-        let packet = packet(self.job, &message);
-        for member in 1..self.by_member.len() {
-            self.post(member, Arc::clone(&packet));
-        }
+        self.tell_others(&message);
         match message {
             Message::Welcome(roster) => {
                 // no more are awaited: what still knocks is refused by the system
                 self.listeners.clear();
-                self.drop_strangers(Duration::MAX);
+                line::drop_strangers(&mut self.lines, Duration::MAX);
                 self.desk.put_peers(roster.peers().unwrap_or_default());
             }
             Message::Release(release) => self.desk.put_release(release),
-            Message::Query => self.core.answered(0, self.pulse.read()),
+            Message::Query => {
+                self.core.answered(0, self.pulse.read_each());
+                self.ask_witness();
+            }
             _ => {}
+        }
+    }
+
+    /// Asks the witness, if there is one, on a thread of its own.
+    fn ask_witness(&mut self) {
+        let Some(witness) = self.desk.stand.take() else {
+            return;
+        };
+        let mailbox = Arc::clone(&self.mailbox);
+        let ask = move || mailbox.put(Letter::Witnessed(witness.ask()));
+        let thread = std::thread::Builder::new().name("witness".to_owned());
+        // without a thread the report lacks what it would have said
+        if thread.spawn(ask).is_ok() {
+            self.core.await_witness(self.clock.now() + ANSWER_LIMIT);
         }
     }
 
     fn accept(&mut self) {
         for index in 0..self.listeners.len() {
-            while let Ok((stream, _)) = self.listeners[index].accept() {
+            // not more at once, so that a flood of strangers keeps no member waiting
+            for _ in 0..MOST_ACCEPTED {
+                let Ok((stream, _)) = self.listeners[index].accept() else {
+                    break;
+                };
                 self.make_room();
                 let until = self.clock.now() + HANDSHAKE_LIMIT;
                 // a connection that cannot be registered is one that was closed
@@ -203,7 +231,10 @@ impl Hub {
     }
 
     fn add(&mut self, stream: TcpStream, until: Duration) -> io::Result<()> {
-        let free = self.lines.iter().position(Option::is_none);
+        // places are looked for only when there are as many as there can be connections
+        let is_full = self.lines.len() >= MOST_STRANGERS + self.by_member.len();
+        let mut free = self.lines.iter();
+        let free = is_full.then(|| free.position(Option::is_none)).flatten();
         let index = free.unwrap_or(self.lines.len());
         let watched = (self.poll.registry(), Token(FIRST_LINE + index));
         let line = Line::open(stream, watched, self.job, until)?;
@@ -216,24 +247,9 @@ impl Hub {
 
     /// Drops the stranger that has been here longest if there are too many.
     fn make_room(&mut self) {
-        let strangers = || {
-            self.lines.iter().enumerate().filter_map(|(index, line)| {
-                let until = line.as_ref()?.until()?;
-                Some((until, index))
-            })
-        };
-        if strangers().count() >= MOST_STRANGERS + self.by_member.len()
-            && let Some((_, oldest)) = strangers().min()
-        {
-            self.lines[oldest] = None;
-        }
-    }
-
-    /// Drops the strangers whose time is up at `now`.
-    fn drop_strangers(&mut self, now: Duration) {
-        for line in &mut self.lines {
-            let late = |line: &mut Line| line.until().is_some_and(|until| now >= until);
-            drop(line.take_if(late));
+        let most = MOST_STRANGERS + self.by_member.len();
+        if self.lines.len() >= most {
+            line::drop_oldest_stranger(&mut self.lines, most);
         }
     }
 
@@ -246,13 +262,13 @@ impl Hub {
         {
             line.outgoing.flush();
         }
-        self.read(index);
+        self.read(index, link::is_ending(event));
     }
 
     /// Reads a connection dry and hands on what it said.
-    fn read(&mut self, index: usize) {
+    fn read(&mut self, index: usize, is_ending: bool) {
         while let Some(Some(line)) = self.lines.get_mut(index) {
-            let reading = line.incoming.read();
+            let reading = line.incoming.read(is_ending);
             while let Some(Some(line)) = self.lines.get_mut(index) {
                 match line.incoming.next() {
                     Ok(Some(message)) => self.heard(index, message),
@@ -321,21 +337,12 @@ impl Hub {
     }
 
     fn challenge(&mut self, index: usize, hello: Hello, until: Duration) {
-        let said = Message::Hello(hello.clone()).encode().1;
-        let Ok(nonce) = random::<NONCE>() else {
+        if let Some(line) = self.lines[index].as_mut()
+            && line
+                .challenge(hello, until, &self.secret, self.job)
+                .is_err()
+        {
             self.lines[index] = None;
-            return;
-        };
-        let proof = self.secret.prove(Side::Hub, &hello.nonce, &nonce, &said);
-        let packet = packet(self.job, &Message::Challenge { nonce, proof });
-        if let Some(line) = self.lines[index].as_mut() {
-            line.outgoing.send(packet);
-            line.who = Who::Challenged {
-                until,
-                hello: Box::new(hello),
-                said,
-                nonce,
-            };
         }
     }
 
@@ -364,14 +371,9 @@ impl Hub {
                 line.who = Who::Member(member);
                 self.by_member[member] = Some(index);
             }
-            Err(fault) => line.outgoing.send(packet(
-                self.job,
-                &sentence(&Ending {
-                    exit_code: fault.kind.exit_code(),
-                    report: None,
-                    fault,
-                }),
-            )),
+            Err(fault) => line
+                .outgoing
+                .send(packet(self.job, &sentence(&Ending::by(fault)))),
         }
     }
 
@@ -381,7 +383,8 @@ impl Hub {
         if let Stop::Ended(ending) = &why {
             let packet = packet(self.job, &sentence(ending));
             for line in self.lines.iter().flatten() {
-                if matches!(line.who, Who::Member(_)) {
+                // those who are about to join must not look for this run any longer either
+                if !matches!(line.who, Who::Stranger { .. }) {
                     line.outgoing.send(Arc::clone(&packet));
                 }
             }

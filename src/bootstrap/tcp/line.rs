@@ -1,10 +1,10 @@
 //! One of the hub's connections: bytes both ways, and how far it has been trusted.
 
-use super::auth::NONCE;
+use super::auth::{NONCE, Secret, Side, random};
 use super::frame::{Inbox, STRANGER_LIMIT};
-use super::link::{Incoming, Outgoing, Reading};
-use super::message::Hello;
-use crate::base::Clock;
+use super::link::{Incoming, Outgoing, Reading, packet};
+use super::message::{Hello, Message};
+use crate::base::{Clock, Fault};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 use std::io;
@@ -57,6 +57,31 @@ impl Line {
         })
     }
 
+    /// Shows one who says who it is that the hub knows the secret, and asks for the same.
+    ///
+    /// # Errors
+    /// `Missing` if the system has no random numbers.
+    pub(super) fn challenge(
+        &mut self,
+        hello: Hello,
+        until: Duration,
+        secret: &Secret,
+        job: u64,
+    ) -> Result<(), Fault> {
+        let said = Message::Hello(hello.clone()).encode().1;
+        let nonce = random::<NONCE>()?;
+        let proof = secret.prove(Side::Hub, &hello.nonce, &nonce, &said);
+        self.outgoing
+            .send(packet(job, &Message::Challenge { nonce, proof }));
+        self.who = Who::Challenged {
+            until,
+            hello: Box::new(hello),
+            said,
+            nonce,
+        };
+        Ok(())
+    }
+
     /// Until when a stranger is listened to; `None` for members.
     pub(super) fn until(&self) -> Option<Duration> {
         match &self.who {
@@ -72,7 +97,7 @@ impl Line {
             self.outgoing.finish();
         }
         loop {
-            match self.incoming.read() {
+            match self.incoming.read(true) {
                 Reading::Closed => return true,
                 Reading::Dry => return false,
                 // what is said now is not listened to any more
@@ -85,6 +110,29 @@ impl Line {
                 },
             }
         }
+    }
+}
+
+/// Drops the stranger that has been here longest if there are `most` or more.
+pub(super) fn drop_oldest_stranger(lines: &mut [Option<Line>], most: usize) {
+    let strangers = || {
+        lines.iter().enumerate().filter_map(|(index, line)| {
+            let until = line.as_ref()?.until()?;
+            Some((until, index))
+        })
+    };
+    if strangers().count() >= most
+        && let Some((_, oldest)) = strangers().min()
+    {
+        lines[oldest] = None;
+    }
+}
+
+/// Drops the strangers whose time is up at `now`.
+pub(super) fn drop_strangers(lines: &mut [Option<Line>], now: Duration) {
+    for line in lines {
+        let late = |line: &mut Line| line.until().is_some_and(|until| now >= until);
+        drop(line.take_if(late));
     }
 }
 

@@ -4,19 +4,24 @@
 
 use super::frame::{self, Inbox, Refusal};
 use super::message::Message;
+use mio::event::Event;
 use mio::net::TcpStream;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// How many messages wait for a side that does not read. Ours has two or three at the most, since it
+/// answers each step before the next; one that lets more pile up is not worth the memory.
+const MOST_QUEUED: usize = 64;
+
 /// A message in its form on the wire, shared by all who get it.
-pub(super) type Packet = Arc<[u8]>;
+pub(super) type Packet = Arc<Vec<u8>>;
 
 /// Puts a message in its form on the wire.
 pub(super) fn packet(job: u64, message: &Message) -> Packet {
     let (kind, payload) = message.encode();
-    frame::encode(job, kind, &payload).into()
+    Arc::new(frame::encode(job, kind, &payload))
 }
 
 /// What is said into a connection; any thread may say it.
@@ -53,6 +58,11 @@ pub(super) enum Reading {
     Closed,
 }
 
+/// Whether an event says that the other side has closed, so that nothing further will be told.
+pub(super) fn is_ending(event: &Event) -> bool {
+    event.is_read_closed() || event.is_error()
+}
+
 impl Outgoing {
     pub(super) fn new(stream: Arc<TcpStream>) -> Self {
         Self {
@@ -68,9 +78,15 @@ impl Outgoing {
     /// Writes as much as goes at once and keeps the rest for [`Outgoing::flush`].
     pub(super) fn send(&self, packet: Packet) {
         let mut queue = self.lock();
-        if !queue.broken {
-            queue.packets.push_back(packet);
-            queue.write(&self.stream);
+        if queue.broken {
+            return;
+        }
+        queue.packets.push_back(packet);
+        queue.write(&self.stream);
+        if queue.packets.len() > MOST_QUEUED {
+            queue.give_up();
+            drop(queue);
+            self.close();
         }
     }
 
@@ -111,13 +127,15 @@ impl Queue {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(_) => {
-                    // the reading side notices the closed connection and says so
-                    self.broken = true;
-                    self.packets.clear();
-                }
+                // the reading side notices the closed connection and says so
+                Err(_) => self.give_up(),
             }
         }
+    }
+
+    fn give_up(&mut self) {
+        self.broken = true;
+        self.packets.clear();
     }
 }
 
@@ -131,13 +149,20 @@ impl Incoming {
         self.inbox.set_limit(limit);
     }
 
-    /// Reads what has arrived, as far as there is room.
-    pub(super) fn read(&mut self) -> Reading {
+    /// Reads what has arrived, as far as there is room. `is_ending`: the other side has closed, or
+    /// may have, so that the end is looked for behind what it said.
+    pub(super) fn read(&mut self, is_ending: bool) -> Reading {
         let mut buffer = [0; 16 << 10];
         while self.inbox.has_room() {
             match self.once(&mut buffer) {
                 Ok(0) => return Reading::Closed,
-                Ok(len) => self.inbox.push(&buffer[..len]),
+                Ok(len) => {
+                    self.inbox.push(&buffer[..len]);
+                    // less than was asked for was all there was: what comes next is told
+                    if len < buffer.len() && !is_ending {
+                        return Reading::Dry;
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Reading::Dry,
                 Err(_) => return Reading::Closed,

@@ -126,16 +126,52 @@ pub(super) fn tune(stream: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Allows as many connections as the system lets this process have.
-pub(super) fn raise_descriptor_limit() {
+/// How many connections the system holds that are not accepted yet: all processes of a large run
+/// come at once, and one that finds the queue full comes again only after a second.
+/// The kernel takes `net.core.somaxconn` where that is less.
+const BACKLOG: i32 = 16 << 10;
+
+/// Descriptors that a process needs beside its connections: libraries, devices, files, strangers.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Has the system hold more connections than the standard library asks for.
+pub(super) fn deepen(listener: impl AsFd) -> io::Result<()> {
+    Ok(rustix::net::listen(listener, BACKLOG)?)
+}
+
+/// Allows as many connections as the system lets this process have; `None`: as many as one likes.
+pub(super) fn raise_descriptor_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let now = getrlimit(Resource::Nofile);
     let most = Rlimit {
         current: now.maximum,
         maximum: now.maximum,
     };
-    // where it may not be raised, connections beyond it wait until others close
-    let _ = setrlimit(Resource::Nofile, most);
+    match setrlimit(Resource::Nofile, most) {
+        Ok(()) => now.maximum,
+        Err(_) => now.current,
+    }
+}
+
+/// Refuses a world that this process cannot hold a connection to each member of.
+///
+/// # Errors
+/// `Launch` with what is allowed and what is needed.
+pub(super) fn check_descriptors(members: u32, allowed: Option<u64>) -> Result<(), Fault> {
+    let needed = u64::from(members) + OTHER_DESCRIPTORS;
+    match allowed {
+        Some(allowed) if allowed < needed => {
+            let text = format!(
+                "rank 0 may open {allowed} files, but a world of {members} processes needs {needed}"
+            );
+            Err(Fault::new(Kind::Launch, text)
+                .hint(format!(
+                    "raise the hard limit on its host: `ulimit -Hn {needed}`"
+                ))
+                .hint("under Slurm the limit is slurmd's: `LimitNOFILE` of its service"))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +210,17 @@ mod tests {
         assert_eq!(port(&bound), free_port);
         let fault = bind(&home, &[taken_port]).unwrap_err();
         assert!(fault.details[0].contains("in use"), "{fault}");
+    }
+
+    #[test]
+    fn a_world_that_needs_more_descriptors_than_there_are_is_refused_with_both_numbers() {
+        let fault = check_descriptors(4096, Some(1024)).unwrap_err();
+        assert_eq!(fault.kind, Kind::Launch);
+        assert!(fault.message.contains("may open 1024"), "{fault}");
+        assert!(fault.message.contains("needs 4160"), "{fault}");
+        for allowed in [Some(4160), None] {
+            assert_eq!(check_descriptors(4096, allowed), Ok(()));
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(super) struct Mailbox {
 #[derive(Debug)]
 pub(super) enum Letter {
     Say(Message),
+    /// What the witness said.
+    Witnessed(Vec<String>),
     Drop,
 }
 

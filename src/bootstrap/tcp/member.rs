@@ -5,7 +5,7 @@
 use super::auth::{NONCE, Secret, Side, random};
 use super::desk::Desk;
 use super::frame::{HUB_LIMIT, Inbox, Refusal, STRANGER_LIMIT};
-use super::link::{Incoming, Outgoing, Reading, packet};
+use super::link::{self, Incoming, Outgoing, Reading, packet};
 use super::message::{Hello, Message};
 use crate::base::{Clock, Fault, Kind};
 use crate::bootstrap::peer;
@@ -32,6 +32,14 @@ pub(super) struct Found {
     inbox: Inbox,
 }
 
+impl Found {
+    /// Where the other end listens.
+    pub(super) fn place(&self) -> String {
+        let address = self.stream.peer_addr();
+        address.map_or_else(|_| "?".to_owned(), |address| address.to_string())
+    }
+}
+
 /// Why an attempt came to nothing.
 #[derive(Debug)]
 enum Miss {
@@ -39,7 +47,7 @@ enum Miss {
     Closed,
     Refused(Refusal),
     WrongSecret,
-    Ended(Fault),
+    Ended(Box<Ending>),
 }
 
 impl From<io::Error> for Miss {
@@ -69,20 +77,20 @@ impl Miss {
 /// Tries all addresses in turn until one of them is our hub.
 ///
 /// # Errors
-/// `Timeout` with what each address came to.
+/// `Timeout` with what each address came to; untold if our hub has said how the run ended.
 pub(super) fn find(
     candidates: &[SocketAddr],
     (hello, secret, job): (&Hello, &Secret, u64),
     limit: Duration,
     clock: &dyn Clock,
-) -> Result<Found, Fault> {
+) -> Result<Found, Ending> {
     let until = clock.now().saturating_add(limit);
     let mut misses = vec![(0, String::new()); candidates.len()];
     loop {
         for (address, told) in candidates.iter().zip(&mut misses) {
             match attempt(address, hello, secret, job) {
                 Ok(found) => return Ok(found),
-                Err(Miss::Ended(fault)) => return Err(fault),
+                Err(Miss::Ended(ending)) => return Err(*ending),
                 Err(miss) if miss.weight() >= told.0 => *told = (miss.weight(), miss.to_string()),
                 Err(_) => {}
             }
@@ -91,9 +99,10 @@ pub(super) fn find(
             let text = format!("did not meet rank 0 within {} s", limit.as_secs_f64());
             let fault = Fault::new(Kind::Timeout, text);
             let words = candidates.iter().zip(misses);
-            return Err(words.fold(fault, |fault, (address, (_, why))| {
+            let told = words.fold(fault, |fault, (address, (_, why))| {
                 fault.detail(format!("{address}: {why}"))
-            }));
+            });
+            return Err(told.into());
         }
         clock.pause(PAUSE);
     }
@@ -130,7 +139,7 @@ fn receive(stream: &mut TcpStream, inbox: &mut Inbox) -> Result<Message, Miss> {
     loop {
         if let Some((kind, bytes)) = inbox.next()? {
             return match Message::decode(kind, bytes)? {
-                Message::Ended(sentence) => Err(Miss::Ended(sentence.fault)),
+                Message::Ended(sentence) => Err(Miss::Ended(Box::new(sentence.ending()))),
                 message => Ok(message),
             };
         }
@@ -150,7 +159,7 @@ impl std::fmt::Display for Miss {
             ),
             Self::Refused(refusal) => refusal.fmt(f),
             Self::WrongSecret => f.write_str("it does not know this run's secret"),
-            Self::Ended(fault) => f.write_str(&fault.message),
+            Self::Ended(ending) => f.write_str(&ending.fault.message),
         }
     }
 }
@@ -212,8 +221,9 @@ impl Service {
     /// Listens until the connection is closed.
     pub(super) fn run(mut self) {
         let mut events = Events::with_capacity(4);
+        let mut is_ending = true;
         loop {
-            match self.listen() {
+            match self.listen(is_ending) {
                 Ok(true) => {}
                 Ok(false) => break self.lost("left without a word"),
                 Err(refusal) => break self.lost(&format!("cannot be understood: {refusal}")),
@@ -227,15 +237,16 @@ impl Service {
                 }
                 _ => self.outgoing.flush(),
             }
+            is_ending = events.iter().any(link::is_ending);
         }
         self.outgoing.close();
         self.desk.put_closed();
     }
 
     /// Reads the connection dry; false if it is closed.
-    fn listen(&mut self) -> Result<bool, Refusal> {
+    fn listen(&mut self, is_ending: bool) -> Result<bool, Refusal> {
         loop {
-            let reading = self.incoming.read();
+            let reading = self.incoming.read(is_ending);
             while let Some(message) = self.incoming.next()? {
                 self.heard(message);
             }
@@ -255,14 +266,10 @@ impl Service {
             }
             Message::Release(release) => self.desk.put_release(release),
             Message::Query => {
-                let status = Message::Status(self.pulse.read());
+                let status = Message::Status(self.pulse.read_each());
                 self.outgoing.send(packet(self.job, &status));
             }
-            Message::Ended(sentence) => self.desk.put_ending(Ending {
-                exit_code: sentence.exit_code,
-                report: None,
-                fault: sentence.fault,
-            }),
+            Message::Ended(sentence) => self.desk.put_ending(sentence.ending()),
             // nothing else is said to a member
             _ => {}
         }
@@ -283,10 +290,8 @@ impl Service {
         let first_of_host = (1..self.peers.len())
             .find(|&one| self.peers[one].identity == self.peers[self.member].identity);
         let tells = first_of_host.is_none_or(|first| first == self.member);
-        self.desk.put_ending(Ending {
-            exit_code: fault.kind.exit_code(),
-            report: tells.then(|| fault.to_string()),
-            fault,
-        });
+        let ending = Ending::by(fault);
+        self.desk
+            .put_ending(if tells { ending } else { ending.untold() });
     }
 }

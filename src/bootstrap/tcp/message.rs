@@ -5,6 +5,7 @@
 use super::auth::{NONCE, PROOF};
 use super::frame::Refusal;
 use crate::base::Fault;
+use crate::bootstrap::Ending;
 use crate::bootstrap::PeerInfo;
 use crate::bootstrap::pulse::Reading;
 use serde::{Deserialize, Serialize};
@@ -30,8 +31,8 @@ pub(super) enum Message {
     Release(Release),
     /// Hub to member: what are you doing? Answered by the service thread.
     Query,
-    /// The answer.
-    Status(Reading),
+    /// The answer, a reading for each thread.
+    Status(Vec<Reading>),
     /// Member to hub: the run cannot go on.
     Failed(Fault),
     /// Hub to member: the run has ended.
@@ -67,6 +68,8 @@ pub(super) enum Verb {
     Barrier,
     /// A barrier with a common start.
     StartLine,
+    /// Everybody's bytes to the first member.
+    Collect,
     /// The first member's bytes to everybody.
     Broadcast,
     /// The bytes of the lowest member that has any.
@@ -99,10 +102,21 @@ pub(super) struct Sentence {
     pub(super) fault: Fault,
 }
 
-const VERBS: [Verb; 5] = [
+impl Sentence {
+    /// What it means to a member: the first prints it.
+    pub(super) fn ending(self) -> Ending {
+        Ending {
+            exit_code: self.exit_code,
+            ..Ending::by(self.fault).untold()
+        }
+    }
+}
+
+const VERBS: [Verb; 6] = [
     Verb::Gather,
     Verb::Barrier,
     Verb::StartLine,
+    Verb::Collect,
     Verb::Broadcast,
     Verb::Agree,
 ];
@@ -118,7 +132,7 @@ impl Message {
             Self::Call(call) => (5, call.encode()),
             Self::Release(release) => (6, release.encode()),
             Self::Query => (7, Vec::new()),
-            Self::Status(reading) => (8, json(reading)),
+            Self::Status(readings) => (8, json(readings)),
             Self::Failed(fault) => (9, json(fault)),
             Self::Ended(sentence) => (10, json(sentence)),
             Self::Leave => (11, Vec::new()),
@@ -208,6 +222,15 @@ impl Call {
 }
 
 impl Release {
+    /// The same without what members brought.
+    pub(super) fn thin(&self) -> Self {
+        Self {
+            sequence: self.sequence,
+            start: self.start,
+            parts: Vec::new(),
+        }
+    }
+
     fn encode(&self) -> Vec<u8> {
         let len: usize = self.parts.iter().map(|part| part.len() + 4).sum();
         let mut bytes = Vec::with_capacity(24 + len);

@@ -4,6 +4,7 @@
 //! samples, faults. It is a star; nothing here is inside a timed window.
 
 mod auth;
+mod choice;
 mod core;
 mod desk;
 mod frame;
@@ -17,11 +18,14 @@ mod member;
 mod message;
 mod round;
 #[cfg(test)]
+mod scale_tests;
+pub mod swarm;
+#[cfg(test)]
 mod tests;
 
 pub use auth::Secret;
 
-use super::{Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step};
+use super::{Bootstrap, Choose, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness};
 use crate::base::{Clock, Fault, Kind};
 use desk::Desk;
 use link::{Outgoing, packet};
@@ -35,7 +39,7 @@ use std::time::Duration;
 const HUB_GRACE: Duration = Duration::from_secs(5);
 
 /// How long the end of a run may take: collecting faults, answers, and telling everybody.
-const END_LIMIT: Duration = Duration::from_secs(4);
+const END_LIMIT: Duration = Duration::from_secs(6);
 
 /// How long a goodbye may take: the first process's, and the others'.
 const LEAVE_LIMIT: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(1));
@@ -70,6 +74,7 @@ pub struct Joining {
 pub struct TcpPlane {
     member: usize,
     peers: Vec<PeerInfo>,
+    place: String,
     desk: Arc<Desk>,
     pulse: Arc<Pulse>,
     uplink: Uplink,
@@ -94,8 +99,8 @@ pub fn host(
     joining: &Joining,
     listeners: Vec<TcpListener>,
     place: String,
-) -> Result<TcpPlane, Fault> {
-    listen::raise_descriptor_limit();
+) -> Result<TcpPlane, Ending> {
+    listen::check_descriptors(joining.members, listen::raise_descriptor_limit())?;
     let (desk, pulse) = (
         Arc::new(Desk::new(Arc::clone(&joining.clock))),
         Arc::default(),
@@ -103,6 +108,7 @@ pub fn host(
     let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
     let times = (joining.limit, joining.clock.now());
     let ready = |listener: TcpListener| {
+        listen::deepen(&listener)?;
         listener.set_nonblocking(true)?;
         Ok(mio::net::TcpListener::from_std(listener))
     };
@@ -112,7 +118,7 @@ pub fn host(
         .and_then(|listeners| {
             hub::Hub::new(hub::Parts {
                 listeners,
-                core: core::Core::new(place, members, joining.me.clone(), times),
+                core: core::Core::new(place.clone(), members, joining.me.clone(), times),
                 members,
                 desk: Arc::clone(&desk),
                 pulse: Arc::clone(&pulse),
@@ -123,14 +129,14 @@ pub fn host(
         })
         .map_err(|error| system_fault(&error))?;
     start(move || hub.run())?;
-    TcpPlane::settle(joining, desk, pulse, Uplink::Own(mailbox))
+    TcpPlane::settle(joining, place, (desk, pulse), Uplink::Own(mailbox))
 }
 
 /// Joins as another process: looks for the first at `candidates`, in order, again and again.
 ///
 /// # Errors
 /// As [`host`]; `Timeout` with each address's last words if the first was not found.
-pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Fault> {
+pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane, Ending> {
     let job = auth::job_id(&joining.job);
     let hello = member::hello(joining.member, joining.members, joining.me.clone())?;
     let found = member::find(
@@ -145,10 +151,11 @@ pub fn connect(joining: &Joining, candidates: &[SocketAddr]) -> Result<TcpPlane,
     );
     let shared = (Arc::clone(&desk), Arc::clone(&pulse));
     let member = usize::try_from(joining.member).unwrap_or(usize::MAX);
+    let place = found.place();
     let (service, outgoing) =
         member::Service::new(found, shared, job, member).map_err(|error| system_fault(&error))?;
     start(move || service.run())?;
-    TcpPlane::settle(joining, desk, pulse, Uplink::Remote(outgoing, job))
+    TcpPlane::settle(joining, place, (desk, pulse), Uplink::Remote(outgoing, job))
 }
 
 fn start(work: impl FnOnce() + Send + 'static) -> Result<(), Fault> {
@@ -170,13 +177,14 @@ impl TcpPlane {
     /// Waits until all have met.
     fn settle(
         joining: &Joining,
-        desk: Arc<Desk>,
-        pulse: Arc<Pulse>,
+        place: String,
+        (desk, pulse): (Arc<Desk>, Arc<Pulse>),
         uplink: Uplink,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, Ending> {
         let mut plane = Self {
             member: usize::try_from(joining.member).unwrap_or(usize::MAX),
             peers: Vec::new(),
+            place,
             desk,
             pulse,
             uplink,
@@ -185,10 +193,13 @@ impl TcpPlane {
         };
         let limit = joining.limit.saturating_add(HUB_GRACE);
         let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
-        match plane.desk.await_peers(limit)? {
+        let met = plane.desk.await_peers(limit);
+        match met.map_err(|fault| plane.desk.finish.get().unwrap_or_else(|| fault.into()))? {
             Some(peers) if peers.len() == members => plane.peers = peers,
-            Some(_) => return Err(Fault::new(Kind::Disagree, "rank 0 sent a broken roster")),
-            None => return Err(desk::no_answer("waiting for all to meet", limit)),
+            Some(_) => {
+                return Err(Fault::new(Kind::Disagree, "rank 0 sent a broken roster").into());
+            }
+            None => return Err(desk::no_answer("waiting for all to meet", limit).into()),
         }
         Ok(plane)
     }
@@ -206,6 +217,20 @@ impl TcpPlane {
         while ahead < MOST_AHEAD && self.clock.now() < start {
             std::thread::yield_now();
         }
+    }
+
+    /// Holds against the world how many members' bytes have come.
+    fn complete(&self, step: Step<'_>, all: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+        if all.len() == self.peers.len() {
+            return Ok(all);
+        }
+        let text = format!(
+            "{} members' bytes came to `{}`, not {}",
+            all.len(),
+            step.name,
+            self.peers.len()
+        );
+        Err(Fault::new(Kind::Disagree, text))
     }
 
     /// Comes to a step and waits until all have.
@@ -228,7 +253,10 @@ impl TcpPlane {
             bytes: bytes.to_vec(),
         }));
         let limit = step.limit.saturating_add(HUB_GRACE);
-        let release = self.desk.await_release(*steps, limit)?;
+        self.pulse.wait(true);
+        let release = self.desk.await_release(*steps, limit);
+        self.pulse.wait(false);
+        let release = release?;
         let release = release.ok_or_else(|| desk::no_answer(step.name, limit))?;
         if let Some(start) = release.start {
             self.await_start(start);
@@ -248,16 +276,7 @@ impl Bootstrap for TcpPlane {
 
     fn all_gather(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
         let all = self.step(Verb::Gather, step, mine)?;
-        if all.len() == self.members() {
-            return Ok(all);
-        }
-        let text = format!(
-            "{} members' bytes came to `{}`, not {}",
-            all.len(),
-            step.name,
-            self.members()
-        );
-        Err(Fault::new(Kind::Disagree, text))
+        self.complete(step, all)
     }
 
     fn barrier(&self, step: Step<'_>) -> Result<(), Fault> {
@@ -268,16 +287,23 @@ impl Bootstrap for TcpPlane {
         self.step(Verb::StartLine, step, &[]).map(drop)
     }
 
-    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mine = if self.member == 0 { mine } else { &[] };
-        let given = self.step(Verb::Broadcast, step, mine)?;
-        Ok(given.into_iter().next().unwrap_or_default())
+    fn decide(&self, step: Step<'_>, mine: &[u8], choose: Choose<'_>) -> Result<Vec<u8>, Fault> {
+        let all = self.step(Verb::Collect, step, mine)?;
+        let chosen = match self.member {
+            0 => choice::write(self.complete(step, all).and_then(|all| choose(&all)))?,
+            _ => Vec::new(),
+        };
+        choice::read(&self.step(Verb::Broadcast, step, &chosen)?)
     }
 
     fn agree(&self, step: Step<'_>, mine: Result<(), Fault>) -> Result<(), Fault> {
         let said = match mine {
             Ok(()) => Vec::new(),
-            Err(fault) => super::encode(&fault)?,
+            Err(fault) => {
+                // whoever tells it again says that it was met here
+                let place = super::peer::place(&self.peers[self.member], self.member);
+                super::encode(&fault.at(place))?
+            }
         };
         match self.step(Verb::Agree, step, &said)?.first() {
             None => Ok(()),
@@ -304,11 +330,7 @@ impl Bootstrap for TcpPlane {
         // the hub cannot be reached: this process ends by itself
         let place = super::peer::place(&self.peers[self.member], self.member);
         let fault = fault.at(place);
-        self.desk.finish.end(Ending {
-            exit_code: fault.kind.exit_code(),
-            report: Some(fault.to_string()),
-            fault,
-        })
+        self.desk.finish.end(Ending::by(fault))
     }
 }
 
@@ -317,8 +339,16 @@ impl ProcessPlane for TcpPlane {
         &self.peers
     }
 
+    fn place(&self) -> Option<&str> {
+        Some(&self.place)
+    }
+
     fn on_end(&self, hook: EndHook) {
         self.desk.finish.on_end(hook);
+    }
+
+    fn call_witness(&self, witness: Witness) {
+        self.desk.stand.call(witness);
     }
 
     fn leave(&self) {

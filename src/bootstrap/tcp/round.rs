@@ -21,6 +21,7 @@ pub(super) struct Round {
     pub(super) first: usize,
     parts: Vec<Option<Vec<u8>>>,
     arrived: usize,
+    held: usize,
 }
 
 impl Round {
@@ -34,6 +35,7 @@ impl Round {
             first,
             parts: vec![None; members],
             arrived: 0,
+            held: 0,
         }
     }
 
@@ -41,9 +43,15 @@ impl Round {
     pub(super) fn arrive(&mut self, member: usize, bytes: Vec<u8>) {
         let part = &mut self.parts[member];
         if part.is_none() {
+            self.held = self.held.saturating_add(bytes.len());
             *part = Some(bytes);
             self.arrived += 1;
         }
+    }
+
+    /// Bytes that all who came have brought.
+    pub(super) fn held(&self) -> usize {
+        self.held
     }
 
     /// Whether all have come.
@@ -68,7 +76,7 @@ impl Round {
                 .filter(|_| self.verb == Verb::StartLine)
                 .map(|now| now + ahead),
             parts: match self.verb {
-                Verb::Gather => given.collect(),
+                Verb::Gather | Verb::Collect => given.collect(),
                 Verb::Barrier | Verb::StartLine => Vec::new(),
                 Verb::Broadcast => given.next().into_iter().collect(),
                 Verb::Agree => given.find(|part| !part.is_empty()).into_iter().collect(),

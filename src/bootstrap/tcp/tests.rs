@@ -33,7 +33,7 @@ fn listener() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-type Outcome = Result<TcpPlane, Fault>;
+type Outcome = Result<TcpPlane, Ending>;
 
 /// Joins all of `joinings`, the first of which listens; outcomes in the same order.
 fn meet(joinings: Vec<Joining>) -> Vec<Outcome> {
@@ -56,7 +56,7 @@ fn meet(joinings: Vec<Joining>) -> Vec<Outcome> {
     })
 }
 
-fn world(members: u32) -> Vec<TcpPlane> {
+pub(super) fn world(members: u32) -> Vec<TcpPlane> {
     let joinings = (0..members)
         .map(|member| joining(member, members))
         .collect();
@@ -75,7 +75,8 @@ fn every_member_gets_every_members_bytes_in_worlds_of_odd_sizes() {
                 }
                 assert_eq!(all.len(), plane.members());
                 plane.start_line(STEP).unwrap();
-                let said = plane.broadcast(STEP, &[low(plane.member()), round]);
+                let any: &dyn Bootstrap = plane;
+                let said = any.broadcast(STEP, &[low(plane.member()), round]);
                 assert_eq!(said.unwrap(), [0, round]);
             }
             plane.leave();
@@ -102,7 +103,8 @@ fn the_lowest_failing_members_fault_is_everybodys() {
             1 | 4 => Err(Fault::usage(format!("member {}", plane.member()))),
             _ => Ok(()),
         };
-        assert_eq!(plane.agree(STEP, mine), Err(Fault::usage("member 1")));
+        let met = Fault::usage("member 1").at(crate::bootstrap::peer::place(&testing::peer(1), 1));
+        assert_eq!(plane.agree(STEP, mine), Err(met));
         assert_eq!(plane.agree(STEP, Ok(())), Ok(()));
         plane.leave();
     });
@@ -129,15 +131,18 @@ fn members_that_do_not_come_to_a_step_are_named_with_what_they_do() {
             plane.barrier(STEP).unwrap();
             plane.desk.await_ending(Duration::from_secs(30)).unwrap();
         } else {
+            plane.pulse().enter("reading another");
             plane.barrier(STEP).unwrap();
             let fault = plane.barrier(short).unwrap_err();
             let ending = plane.fail(fault);
             assert_eq!(ending.exit_code, 4);
             assert_eq!(
                 ending.fault.to_string(),
-                "rank 0 (node1): 4 of 5 ranks came to `a step` within 0.05 s; missing: 3\n  \
-                 rank 3 (node1, pid 1003): reading a book\n  \
-                 arrived: 0–2, 4 (node1)"
+                "rank 3 (node1): did not go on while reading a book; all others are further\n  \
+                 noticed: 4 of 5 ranks came to `a step` within 0.05 s; missing: 3 (node1)\n  \
+                 ranks   host   gpus  issued  finished  doing\n  \
+                 3       node1  –          0         0  reading a book\n  \
+                 0–2, 4  node1  –          0         0  reading another, waiting for the others"
             );
             assert_eq!(ending.report.is_some(), plane.member() == 0);
         }
@@ -232,8 +237,14 @@ fn a_goodbye_is_no_death_but_a_step_without_the_one_who_left_is_a_fault() {
     );
 }
 
+/// The faults of all; the first member alone prints one.
 fn refused(outcomes: Vec<Outcome>) -> Vec<Fault> {
-    outcomes.into_iter().map(Result::unwrap_err).collect()
+    let endings = outcomes.into_iter().map(Result::unwrap_err).enumerate();
+    let fault = |(member, ending): (usize, Ending)| {
+        assert_eq!(ending.report.is_some(), member == 0, "{ending:?}");
+        ending.fault
+    };
+    endings.map(fault).collect()
 }
 
 #[test]
@@ -294,7 +305,9 @@ fn ranks_that_do_not_meet_in_time_are_named() {
         for member in [1, 4] {
             scope.spawn(move || connect(&short(member), &[address]).unwrap_err());
         }
-        let fault = host(&short(0), vec![listener], "here:1".to_owned()).unwrap_err();
+        let fault = host(&short(0), vec![listener], "here:1".to_owned())
+            .unwrap_err()
+            .fault;
         assert_eq!(fault.kind, Kind::Timeout);
         assert_eq!(
             fault.message,
@@ -311,7 +324,7 @@ fn a_member_that_finds_nobody_says_where_it_looked() {
         limit: Duration::from_millis(60),
         ..joining(1, 2)
     };
-    let fault = connect(&lonely, &[address]).unwrap_err();
+    let fault = connect(&lonely, &[address]).unwrap_err().fault;
     assert_eq!(fault.message, "did not meet rank 0 within 0.06 s");
     assert!(fault.details[0].contains(&address.to_string()), "{fault}");
     assert!(fault.details[0].contains("refused"), "{fault}");
@@ -330,7 +343,7 @@ fn garbage_strangers_and_impostors_do_not_disturb_a_run() {
             limit: Duration::from_millis(10),
             ..joining(1, 2)
         };
-        let fault = connect(&impostor, &[address]).unwrap_err();
+        let fault = connect(&impostor, &[address]).unwrap_err().fault;
         assert!(
             fault.details[0].contains("does not know this run's secret"),
             "{fault}"
@@ -340,7 +353,7 @@ fn garbage_strangers_and_impostors_do_not_disturb_a_run() {
             limit: Duration::from_millis(10),
             ..joining(1, 2)
         };
-        let fault = connect(&lost, &[address]).unwrap_err();
+        let fault = connect(&lost, &[address]).unwrap_err().fault;
         assert!(
             fault.details[0].contains("belongs to another run"),
             "{fault}"

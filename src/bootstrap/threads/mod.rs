@@ -3,7 +3,7 @@
 //! The last thread of a process to arrive makes the call of the process; the others wait for it.
 //! It adds no connection and no ending of its own: those are the process plane's.
 
-use super::{Bootstrap, Ending, Pulse, Step};
+use super::{Bootstrap, Choose, Ending, Pulse, Step};
 use crate::base::{Clock, Fault, Kind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -52,7 +52,7 @@ enum Verb {
     Gather,
     Barrier,
     StartLine,
-    Broadcast,
+    Decide,
     Agree,
 }
 
@@ -94,6 +94,29 @@ impl ThreadPlane {
     }
 
     fn call(&self, verb: Verb, step: Step<'_>, mine: Vec<u8>) -> Result<Yield, Fault> {
+        self.call_with(verb, step, mine, &|_| Ok(Vec::new()))
+    }
+
+    fn call_with(
+        &self,
+        verb: Verb,
+        step: Step<'_>,
+        mine: Vec<u8>,
+        choose: Choose<'_>,
+    ) -> Result<Yield, Fault> {
+        self.pulse().wait(true);
+        let given = self.meet(verb, step, mine, choose);
+        self.pulse().wait(false);
+        given
+    }
+
+    fn meet(
+        &self,
+        verb: Verb,
+        step: Step<'_>,
+        mine: Vec<u8>,
+        choose: Choose<'_>,
+    ) -> Result<Yield, Fault> {
         let shared = &*self.shared;
         let mut round = shared.lock();
         if let Some(fault) = round.broken.clone().or_else(|| shared.inner.ended()) {
@@ -104,7 +127,7 @@ impl ThreadPlane {
         if round.slots.iter().all(Option::is_some) {
             let given: Vec<Vec<u8>> = round.slots.iter_mut().filter_map(Option::take).collect();
             drop(round);
-            let outcome = shared.ask(verb, step, &given);
+            let outcome = shared.ask(verb, step, &given, choose);
             return shared.turn(outcome);
         }
         drop(round);
@@ -139,7 +162,13 @@ impl Shared {
     }
 
     /// Makes the process's call with what its threads gave.
-    fn ask(&self, verb: Verb, step: Step<'_>, given: &[Vec<u8>]) -> Result<Yield, Fault> {
+    fn ask(
+        &self,
+        verb: Verb,
+        step: Step<'_>,
+        given: &[Vec<u8>],
+        choose: Choose<'_>,
+    ) -> Result<Yield, Fault> {
         let parts = match verb {
             Verb::Barrier => self.inner.barrier(step).map(|()| Vec::new())?,
             Verb::StartLine => {
@@ -149,7 +178,11 @@ impl Shared {
                     ..Yield::default()
                 });
             }
-            Verb::Broadcast => vec![self.inner.broadcast(step, &given[0])?],
+            Verb::Decide => {
+                let threads = given.len();
+                let choose = |all: &[Vec<u8>]| choose(&unpack_all(all, threads)?);
+                vec![self.inner.decide(step, &pack(given), &choose)?]
+            }
             Verb::Agree => {
                 let failed = given.iter().find(|said| !said.is_empty());
                 let mine = match failed.map(|said| super::decode::<Fault>(said)) {
@@ -267,9 +300,8 @@ impl Bootstrap for ThreadPlane {
         Ok(())
     }
 
-    fn broadcast(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<u8>, Fault> {
-        let mine = if self.member() == 0 { mine } else { &[] };
-        let all = self.call(Verb::Broadcast, step, mine.to_vec())?;
+    fn decide(&self, step: Step<'_>, mine: &[u8], choose: Choose<'_>) -> Result<Vec<u8>, Fault> {
+        let all = self.call_with(Verb::Decide, step, mine.to_vec(), choose)?;
         Ok(all.parts.first().cloned().unwrap_or_default())
     }
 

@@ -25,7 +25,7 @@ fn every_thread_gets_every_threads_bytes_round_after_round() {
                 let expected: Vec<_> = (1..=threads).map(|len| vec![round; len]).collect();
                 assert_eq!(all, expected);
                 plane.start_line(STEP).unwrap();
-                let said = plane.broadcast(STEP, &mine).unwrap();
+                let said = (plane as &dyn Bootstrap).broadcast(STEP, &mine).unwrap();
                 assert_eq!(said, [round]);
             }
         });

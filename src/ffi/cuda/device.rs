@@ -5,6 +5,8 @@ use super::Driver;
 use super::sys::CuResult;
 use super::text_of;
 use crate::base::Fault;
+use crate::record::DeviceRecord;
+use crate::record::LibraryRecord;
 use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::sys::CUuuid;
@@ -12,6 +14,40 @@ use std::ffi::c_char;
 use std::ffi::c_int;
 
 impl Driver {
+    /// What a record says of the driver.
+    ///
+    /// # Errors
+    /// `Call` where the driver fails.
+    pub fn record(&self) -> Result<LibraryRecord, Fault> {
+        let version = self.version()?;
+        Ok(LibraryRecord {
+            name: "cuda driver".to_owned(),
+            path: self.path().to_owned(),
+            version: format!("{}.{}", version / 1000, version % 1000 / 10),
+            code: Some(version),
+            stand_in: self.is_stand_in(),
+        })
+    }
+
+    /// What a record says of each device that this process can see, by ordinal.
+    ///
+    /// # Errors
+    /// `Call` where the driver fails.
+    pub fn devices(&self) -> Result<Vec<DeviceRecord>, Fault> {
+        (0..self.device_count()?)
+            .map(|ordinal| {
+                let device = self.device(ordinal)?;
+                Ok(DeviceRecord {
+                    ordinal,
+                    name: self.device_name(device)?,
+                    bus_id: self.device_bus_id(device)?,
+                    uuid: Some(self.device_uuid(device)?),
+                    memory_bytes: Some(self.device_memory(device)?),
+                })
+            })
+            .collect()
+    }
+
     /// How many devices this process can see.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ use super::library::Library;
 use super::library::text_of;
 use crate::base::Fault;
 use crate::base::Kind;
+use crate::record::LibraryRecord;
 use std::ptr::null_mut;
 use sys::CommHandle;
 use sys::NcclResult;
@@ -129,6 +130,17 @@ impl Nccl {
     /// Its version as people write it.
     pub fn version_text(&self) -> String {
         version_text(self.version)
+    }
+
+    /// What a record says of it.
+    pub fn record(&self) -> LibraryRecord {
+        LibraryRecord {
+            name: "nccl".to_owned(),
+            path: self.path().to_owned(),
+            version: self.version_text(),
+            code: Some(self.version),
+            stand_in: self.is_stand_in(),
+        }
     }
 
     /// Whether it has a collective, by our name, as one call: some came with 2.28.
@@ -277,7 +289,12 @@ impl Nccl {
         // SAFETY: a null communicator asks for the process's last message, which NCCL keeps in a
         // buffer that it never frees.
         let last = unsafe { text_of((self.calls.get_last_error)(null_mut())) };
-        let fault = Fault::new(Kind::Call, message);
+        // what NCCL meets when another rank has left comes of that rank's own fault
+        let kind = match code {
+            NcclResult::REMOTE_ERROR => Kind::Peer,
+            _ => Kind::Call,
+        };
+        let fault = Fault::new(kind, message);
         let fault = match last {
             Some(last) => fault.detail(format!(
                 "NCCL's last message, which may predate this call: {}",

@@ -18,6 +18,8 @@ pub(in crate::ffi) struct NcclResult(pub(in crate::ffi) c_int);
 impl NcclResult {
     /// `ncclSuccess`.
     pub(in crate::ffi) const SUCCESS: Self = Self(0);
+    /// `ncclRemoteError`: another rank has left, or the network to it has failed.
+    pub(in crate::ffi) const REMOTE_ERROR: Self = Self(6);
     /// `ncclInProgress`.
     pub(in crate::ffi) const IN_PROGRESS: Self = Self(7);
 

@@ -34,6 +34,7 @@ fn header() -> Header {
             cycles: 1,
             timestamps: false,
         },
+        seed: Some(7),
         average: "mean".to_owned(),
         libraries: Vec::new(),
         seats: Vec::new(),
@@ -120,6 +121,7 @@ fn footer() -> Footer {
         average_busbw_gbps: 0.2,
         exit_code: 5,
         fault: None,
+        interrupted: false,
     }
 }
 

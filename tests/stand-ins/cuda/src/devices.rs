@@ -14,6 +14,15 @@ pub struct Device {
     pub memory: usize,
     capability: c_int,
     uuid: [u8; 16],
+    /// The MIG slice that it is, if it is not a whole GPU.
+    slice: Option<u8>,
+}
+
+/// A GPU or a slice of one, as an entry of `CUDA_VISIBLE_DEVICES` names it.
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    physical: usize,
+    slice: Option<u8>,
 }
 
 /// The visible devices, in `CUDA_VISIBLE_DEVICES`' order.
@@ -22,9 +31,10 @@ pub fn all() -> &'static [Device] {
     DEVICES.get_or_init(|| visible().into_iter().map(device).collect())
 }
 
-fn device(physical: usize) -> Device {
+fn device(Named { physical, slice }: Named) -> Device {
     Device {
         physical,
+        slice,
         memory: steer("STAND_IN_CUDA_MEMORY").unwrap_or(4 << 30),
         capability: steer("STAND_IN_CUDA_CAPABILITY").unwrap_or(90),
         uuid: uuid(physical),
@@ -32,20 +42,63 @@ fn device(physical: usize) -> Device {
 }
 
 /// As the driver reads it: the list ends at the first entry that names no device.
-fn visible() -> Vec<usize> {
+fn visible() -> Vec<Named> {
     let count = steer("STAND_IN_CUDA_DEVICES").unwrap_or(8usize);
     let Ok(list) = std::env::var("CUDA_VISIBLE_DEVICES") else {
-        return (0..count).collect();
+        return (0..count).map(whole).collect();
     };
     list.split(',')
-        .map_while(|entry| {
-            entry
-                .trim()
-                .parse()
-                .ok()
-                .filter(|&index: &usize| index < count)
-        })
+        .map_while(|entry| named(entry.trim(), count))
         .collect()
+}
+
+fn whole(physical: usize) -> Named {
+    Named {
+        physical,
+        slice: None,
+    }
+}
+
+/// By index, by the start of a `GPU-` id, or by a whole `MIG-` id.
+fn named(entry: &str, count: usize) -> Option<Named> {
+    let mut gpus = 0..count;
+    if let Some(start) = entry.strip_prefix("GPU-") {
+        let is_it = |&physical: &usize| text(uuid(physical)).starts_with(start);
+        return gpus.find(is_it).map(whole);
+    }
+    if let Some(id) = entry.strip_prefix("MIG-") {
+        let mut slices = gpus.flat_map(|physical| {
+            [1, 2].map(|slice| Named {
+                physical,
+                slice: Some(slice),
+            })
+        });
+        return slices.find(|named| text(slice_of(uuid(named.physical), named.slice)) == id);
+    }
+    entry.parse().ok().filter(|index| *index < count).map(whole)
+}
+
+/// The id of a slice: the GPU's, with the slice's number in the ninth byte.
+fn slice_of(mut uuid: [u8; 16], slice: Option<u8>) -> [u8; 16] {
+    uuid[8] |= slice.map_or(0, |slice| 0x80 + slice);
+    uuid
+}
+
+fn text(uuid: [u8; 16]) -> String {
+    let part = |range: std::ops::Range<usize>| -> String {
+        uuid[range]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    };
+    [
+        part(0..4),
+        part(4..6),
+        part(6..8),
+        part(8..10),
+        part(10..16),
+    ]
+    .join("-")
 }
 
 /// An id from the host and the index: two hosts on one machine have different GPUs.
@@ -152,8 +205,10 @@ pub unsafe extern "C" fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: c_int) -> 
 /// `uuid` must be writable for 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) -> Code {
-    // SAFETY: the caller's promise.
-    unsafe { cuDeviceGetUuid(uuid, device) }
+    code(by_number(device).map(|device| {
+        // SAFETY: the caller's promise.
+        unsafe { uuid.write(slice_of(device.uuid, device.slice)) }
+    }))
 }
 
 /// # Safety

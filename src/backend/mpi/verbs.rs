@@ -1,0 +1,184 @@
+//! The verbs of a rank. They block inside the call, so nothing is ever pending.
+
+use crate::base::Buffer;
+use crate::base::Bytes;
+use crate::base::DataType;
+use crate::base::Fault;
+use crate::base::FaultContext;
+use crate::base::Kind;
+use crate::base::Rank;
+use crate::base::RedOp;
+use crate::base::Span;
+use crate::base::World;
+use crate::ffi::mpi::Mpi;
+use crate::ffi::mpi::Piece;
+use crate::ffi::mpi::Transfer;
+use crate::ffi::shm::Region;
+use crate::ffi::shm::SharedFile;
+use crate::ops::Collectives;
+use crate::ops::Ops;
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// A message that waits for its group to close.
+#[derive(Debug, Clone, Copy)]
+struct Queued {
+    span: Span,
+    peer: Rank,
+    receives: bool,
+}
+
+/// A rank with its buffers and its open groups.
+#[derive(Debug)]
+pub(super) struct Verbs {
+    pub(super) mpi: Arc<Mpi>,
+    buffers: Vec<Region>,
+    depth: Cell<u32>,
+    queued: RefCell<Vec<Queued>>,
+}
+
+impl Verbs {
+    /// With no buffers and no group open.
+    pub(super) fn new(mpi: Arc<Mpi>) -> Self {
+        Self {
+            mpi,
+            buffers: Vec::new(),
+            depth: Cell::new(0),
+            queued: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Allocates a buffer.
+    ///
+    /// # Errors
+    /// `Call` where there is not enough memory.
+    pub(super) fn alloc(&mut self, len: Bytes) -> Result<Buffer, Fault> {
+        let bytes = len.0.max(1);
+        let room = usize::try_from(bytes)
+            .map_err(|_| Fault::new(Kind::Call, format!("{len} is past any address")))?;
+        let file = SharedFile::create("ncclbench-mpi", bytes)?;
+        file.reserve(0, bytes)?;
+        self.buffers.push(file.map(0, room)?);
+        Ok(Buffer(self.buffers.len() - 1))
+    }
+
+    /// Where a span lies.
+    ///
+    /// # Errors
+    /// `Call` if it leaves its buffer.
+    pub(super) fn piece(&self, span: Span) -> Result<Piece<'_>, Fault> {
+        let wrong = || Fault::new(Kind::Call, format!("no such memory: {span:?}"));
+        let region = self.buffers.get(span.buffer.0).ok_or_else(wrong)?;
+        let at = usize::try_from(span.offset).map_err(|_| wrong())?;
+        let len = usize::try_from(span.len).map_err(|_| wrong())?;
+        let end = at.checked_add(len).ok_or_else(wrong)?;
+        if end > region.len() {
+            return Err(wrong());
+        }
+        Ok(Piece { region, at, len })
+    }
+
+    fn pair(&self, send: Span, recv: Span) -> Result<(Piece<'_>, Piece<'_>), Fault> {
+        let apart = send.buffer != recv.buffer
+            || send.offset + send.len <= recv.offset
+            || recv.offset + recv.len <= send.offset;
+        if apart || send == recv {
+            return Ok((self.piece(send)?, self.piece(recv)?));
+        }
+        Err(Fault::unsupported(
+            "MPI takes no buffers that overlap in part",
+        ))
+    }
+
+    fn queue(&self, one: Queued) -> Result<(), Fault> {
+        if self.depth.get() > 0 {
+            self.queued.borrow_mut().push(one);
+            return Ok(());
+        }
+        self.mpi.transfer(self.transfer(one)?)
+    }
+
+    fn transfer(&self, one: Queued) -> Result<Transfer<'_>, Fault> {
+        Ok(Transfer {
+            piece: self.piece(one.span)?,
+            peer: one.peer,
+            receives: one.receives,
+        })
+    }
+
+    fn flush(&self) -> Result<(), Fault> {
+        let queued = self.queued.take();
+        if queued.is_empty() {
+            return Ok(());
+        }
+        let all: Result<Vec<_>, Fault> = queued.into_iter().map(|one| self.transfer(one)).collect();
+        self.mpi.transfer_all(&all?)
+    }
+}
+
+impl Collectives for Verbs {
+    fn all_reduce(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+    ) -> Result<(), Fault> {
+        let pair = self.pair(send, recv)?;
+        self.mpi
+            .all_reduce(pair, dtype, redop)
+            .while_doing(|| "all-reduce".to_owned())
+    }
+
+    fn all_to_all(&self, send: Span, recv: Span, dtype: DataType) -> Result<(), Fault> {
+        let pair = self.pair(send, recv)?;
+        self.mpi
+            .all_to_all(pair, dtype)
+            .while_doing(|| "all-to-all".to_owned())
+    }
+}
+
+impl Ops for Verbs {
+    fn rank(&self) -> Rank {
+        Rank(self.mpi.rank())
+    }
+
+    fn world(&self) -> World {
+        World(self.mpi.size())
+    }
+
+    fn has_native(&self, name: &str) -> bool {
+        matches!(name, "allreduce" | "alltoall")
+    }
+
+    fn send(&self, from: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {
+        self.queue(Queued {
+            span: from,
+            peer,
+            receives: false,
+        })
+    }
+
+    fn recv(&self, into: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {
+        self.queue(Queued {
+            span: into,
+            peer,
+            receives: true,
+        })
+    }
+
+    fn group(&self, body: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+        self.depth.set(self.depth.get() + 1);
+        let result = body();
+        self.depth.set(self.depth.get() - 1);
+        if result.is_err() {
+            self.queued.take();
+        }
+        if self.depth.get() == 0 {
+            result.and_then(|()| self.flush())
+        } else {
+            result
+        }
+    }
+}

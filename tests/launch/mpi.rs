@@ -1,0 +1,187 @@
+//! Launches of a build with the feature `mpi`, under the MPI that it is linked to and under the other.
+//!
+//! `tests/all.sh` builds and runs them once for Open MPI and once for MPICH, and says by `MPICC`
+//! which it was.
+
+use super::cluster::{BOTH, PMI2, PMIX, VARIABLES, four_ranks, launch, mpich, open_mpi, slurm};
+use super::harness::{Finished, run};
+use super::table::Table;
+use super::{LIMIT, program, told};
+use std::process::Command;
+
+/// A run in which MPI makes the world and runs the collective. Its ranks poll, and there may be more
+/// of them than processors: small sizes only.
+const BY_MPI: &[&str] = &[
+    "allreduce",
+    "--launcher",
+    "mpi",
+    "--backend",
+    "mpi",
+    "-b",
+    "8",
+    "-e",
+    "1K",
+    "-n",
+    "5",
+];
+
+fn is_mpich() -> bool {
+    let compiler = told("MPICC").unwrap_or_default();
+    compiler.to_string_lossy().contains("mpich")
+}
+
+/// Every way to start this build's MPI: on this machine, and over two nodes.
+fn fitting() -> [(Command, Option<&'static [&'static str]>); 2] {
+    if is_mpich() {
+        [(mpich(), None), (slurm("srun", PMI2), BOTH)]
+    } else {
+        [(open_mpi(), None), (slurm("srun", PMIX), BOTH)]
+    }
+}
+
+/// Launchers of the other family, under which every process is a world of one.
+fn foreign() -> [Command; 2] {
+    if is_mpich() {
+        [open_mpi(), slurm("srun", PMIX)]
+    } else {
+        [mpich(), slurm("srun", PMI2)]
+    }
+}
+
+fn with(args: &[&str], more: &[&str]) -> Vec<String> {
+    args.iter().chain(more).map(|&arg| arg.to_owned()).collect()
+}
+
+fn four(finished: Finished, hosts: Option<&[&str]>) -> Table {
+    let table = Table::read(&finished.expect_code(0).stdout);
+    assert_eq!(table.seats.len(), 4);
+    if let Some(hosts) = hosts {
+        assert_eq!(table.hosts(), hosts);
+    }
+    table
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_makes_the_world_and_reduces_rightly() {
+    for (command, hosts) in fitting() {
+        let table = four(launch(command, BY_MPI), hosts);
+        table.expect_right();
+        assert_eq!(table.sizes().len(), 8);
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_exchanges_rightly_what_it_has_no_type_for() {
+    for (command, hosts) in fitting() {
+        let mut args = with(BY_MPI, &["-d", "bfloat16"]);
+        args[0] = "alltoall".to_owned();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let table = four(launch(command, &args), hosts);
+        assert!(
+            table.lines.iter().all(|line| line.wrong[0] == "0"),
+            "{:?}",
+            table.lines
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_waives_types_and_operators_that_it_does_not_have() {
+    for option in [["-d", "half"], ["-o", "avg"]] {
+        let args = with(BY_MPI, &option);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let [(command, _), _] = fitting();
+        let finished = launch(command, &args);
+        assert_ne!(finished.code(), Some(0), "{}", finished.told());
+        finished.expect_said("MPI has no ");
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_as_launcher_alone_joins_the_host_backend() {
+    for (command, hosts) in fitting() {
+        four(
+            launch(
+                command,
+                &[
+                    "allreduce",
+                    "--launcher",
+                    "mpi",
+                    "--backend",
+                    "host",
+                    "-b",
+                    "8",
+                    "-e",
+                    "1K",
+                ],
+            ),
+            hosts,
+        )
+        .expect_right();
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_under_the_usual_launchers_is_the_backend_alone() {
+    for (command, hosts) in fitting() {
+        let args = [
+            "allreduce",
+            "--backend",
+            "mpi",
+            "-b",
+            "8",
+            "-e",
+            "1K",
+            "-n",
+            "5",
+        ];
+        four(launch(command, &args), hosts).expect_right();
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_of_the_wrong_family_is_refused_and_not_four_worlds_of_one() {
+    for command in foreign() {
+        let finished = launch(command, BY_MPI);
+        assert_ne!(finished.code(), Some(0), "{}", finished.told());
+        assert!(!finished.stdout.contains("#wrong"), "{}", finished.told());
+        finished.expect_said("launcher and library do not fit");
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_without_a_process_manager_is_refused_in_words_of_ours() {
+    let finished = launch(slurm("srun", VARIABLES), BY_MPI);
+    assert_ne!(finished.code(), Some(0), "{}", finished.told());
+    finished.expect_said("no process manager speaks to MPI here");
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_started_by_nobody_is_a_world_of_one() {
+    let finished = run(&mut program(BY_MPI), LIMIT).expect_code(0);
+    assert_eq!(Table::read(&finished.stdout).seats.len(), 1);
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_takes_one_rank_in_each_process() {
+    let mut command = program(BY_MPI);
+    let finished = run(command.args(["-g", "3"]), LIMIT);
+    assert_ne!(finished.code(), Some(0), "{}", finished.told());
+    finished.expect_said("`-t 1 -g 1`");
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_that_is_linked_and_not_used_does_no_harm() {
+    let args = ["allreduce", "--backend", "host", "-b", "8", "-e", "1M"];
+    four_ranks(launch(slurm("srun", VARIABLES), &args), BOTH);
+}
