@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::sync::Weak;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -27,7 +28,8 @@ pub(super) struct Exit(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     clock: Arc<dyn Clock>,
-    meeting: Arc<dyn Meeting>,
+    /// Weak, so that a process whose threads come back says goodbye to its launcher.
+    meeting: Weak<dyn Meeting>,
     aborters: Mutex<Vec<Arc<dyn Abort>>>,
     book: OnceLock<Arc<Book>>,
     /// Set for good once the run has been ended, or has come to its end by itself.
@@ -39,10 +41,10 @@ struct Shared {
 
 impl Exit {
     /// Of a process whose launcher goes on offering `meeting`.
-    pub(super) fn new(meeting: Arc<dyn Meeting>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(meeting: &Arc<dyn Meeting>, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Shared {
             clock,
-            meeting,
+            meeting: Arc::downgrade(meeting),
             aborters: Mutex::default(),
             book: OnceLock::new(),
             is_over: AtomicBool::new(false),
@@ -97,9 +99,9 @@ impl Exit {
             return;
         }
         self.0.clock.pause(ABORT_AFTER);
-        self.0
-            .meeting
-            .abort(ending.exit_code, &ending.fault.message);
+        if let Some(meeting) = self.0.meeting.upgrade() {
+            meeting.abort(ending.exit_code, &ending.fault.message);
+        }
     }
 
     /// Each on a thread of its own, because an abort may hang as well.

@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let spawned = args.launch.spawn.is_some();
     let done = if spawned {
-        spawn::run(&args.launch, &args.argv, &clock)
+        spawn::run(&args.launch, env, &args.argv, &clock)
     } else {
         take_part(args, env, &clock)
     };
@@ -82,7 +82,7 @@ fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Endin
         args,
         env,
         here,
-        exit: Exit::new(Arc::clone(&joined.meeting), Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
         joined: &joined,
         clock: Arc::clone(clock),
         met: clock.now().saturating_sub(started),

@@ -9,6 +9,8 @@ mod gpus;
 mod measure;
 mod narrator;
 mod output;
+#[cfg(feature = "mpi")]
+mod pingpong;
 mod seed;
 mod signals;
 mod spawn;
@@ -32,6 +34,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Measure(args)) => measure::run(&args, &env),
+        #[cfg(feature = "mpi")]
+        Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

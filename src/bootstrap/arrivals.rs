@@ -5,6 +5,7 @@
 
 use super::PeerInfo;
 use super::peer;
+use super::pulse::Progress;
 use super::pulse::Reading;
 use crate::base::Fault;
 use crate::base::fault::Place;
@@ -168,7 +169,7 @@ pub(super) fn add_table(fault: Fault, seats: &[Seat]) -> Fault {
 }
 
 /// What seats on one line have in common.
-fn line_key(seat: &Seat) -> (&str, Option<(&str, (u64, u64, u64, bool))>) {
+fn line_key(seat: &Seat) -> (&str, Option<(&str, Progress)>) {
     let said = seat.reading.as_ref();
     (
         seat.host.as_str(),

@@ -38,6 +38,8 @@ Exit codes:
 pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
     match command.map(|word| word.to_string_lossy().into_owned()) {
         None => Ok(help()),
+        #[cfg(feature = "mpi")]
+        Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
         Some(word) => Err(Fault::usage(format!(
             "there is no help on `{word}`; accepted: {}",

@@ -6,6 +6,8 @@ mod args;
 pub mod environment;
 mod help;
 mod options;
+#[cfg(feature = "mpi")]
+mod pingpong;
 mod refusal;
 mod registry;
 mod resolve;
@@ -16,6 +18,8 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+#[cfg(feature = "mpi")]
+pub use pingpong::PingpongArgs;
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -28,6 +32,9 @@ use std::ffi::OsString;
 pub enum Parsed {
     /// Measure a collective.
     Measure(Box<Args>),
+    /// Measure two ranks alone.
+    #[cfg(feature = "mpi")]
+    Pingpong(Box<PingpongArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -50,6 +57,11 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "list",
         parse: |_| Ok(Parsed::Text(help::list())),
+    },
+    #[cfg(feature = "mpi")]
+    Command {
+        name: pingpong::NAME,
+        parse: pingpong::parse,
     },
     Command {
         name: whereabouts::NAME,

@@ -30,7 +30,7 @@ pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
     Ok(Args {
         plan: plan(what, &options.sizes, &options.loops, env)?,
-        threads: few_ranks(&options.world)?,
+        threads: options.world.nthreads,
         gpus: options.world.ngpus,
         average: Average::ALL[options.loops.average as usize],
         timestamps: results.report_timestamps != 0,
@@ -109,6 +109,7 @@ where
 
 /// Which launchers there are is known to the launchers.
 pub(super) fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish, Fault> {
+    let ranks_per_process = few_ranks(&world)?;
     if let (Some(rank), Some(world)) = (world.rank, world.world) {
         require_below(rank, world)?;
     }
@@ -121,11 +122,11 @@ pub(super) fn launch(world: WorldOptions, timeout_init: Duration) -> Result<laun
         secret_file: world.secret_file,
         timeout_init,
         pmix_lib: world.pmix_lib,
-        ranks_per_process: world.nthreads * world.ngpus,
+        ranks_per_process,
     })
 }
 
-/// The threads of a process, if its ranks and those of all processes stay within reason.
+/// The ranks of a process, if they and those of all processes stay within reason.
 fn few_ranks(world: &WorldOptions) -> Result<u32, Fault> {
     let each = u64::from(world.nthreads) * u64::from(world.ngpus);
     let processes = u64::from(world.spawn.or(world.world).unwrap_or(1));
@@ -141,7 +142,7 @@ fn few_ranks(world: &WorldOptions) -> Result<u32, Fault> {
             each * processes
         )));
     }
-    Ok(world.nthreads)
+    Ok(world.nthreads * world.ngpus)
 }
 
 fn require_below(rank: u32, world: u32) -> Result<(), Fault> {

@@ -157,7 +157,10 @@ fn where_takes_the_launch_options_of_a_run() {
     assert!(args.json && args.backend.is_none());
     let spawned = where_args("where --spawn 4 --backend host");
     assert_eq!(spawned.launch.spawn, Some(4));
-    assert_eq!(spawned.backend.map(|one| one.name()), Some("host"));
+    assert_eq!(
+        spawned.backend.map(crate::backend::Backend::name),
+        Some("host")
+    );
     assert!(refusal("where --spawn 2 --launcher pmix").contains("exclude"));
     assert!(refusal("where -b 8").contains("-b"));
     assert!(refusal("where --timeout-init 0").contains("more than 0"));

@@ -93,6 +93,7 @@ impl Engine<'_> {
                 (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op, round))
             })?;
         }
+        self.plane.pulse().accepted();
         if self.rules.launches_block {
             self.plane.pulse().caught_up();
         }
@@ -140,7 +141,9 @@ impl Engine<'_> {
 
     /// Enqueues one operation at the start of the buffers.
     pub(super) fn enqueue_once(&mut self, job: &Job) -> Result<(), Fault> {
-        (0..job.what.rounds(self.world)).try_for_each(|round| self.launch(job, 0, round))
+        (0..job.what.rounds(self.world)).try_for_each(|round| self.launch(job, 0, round))?;
+        self.plane.pulse().accepted();
+        Ok(())
     }
 
     /// Polls until all enqueued work is complete; gives the processor away between polls.

@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod clock;
 mod lane;
+pub mod pair;
 mod self_test;
 #[cfg(test)]
 mod tests;

@@ -167,7 +167,9 @@ const NAME_LOOK: Duration = Duration::from_millis(250);
 type Met = (Arc<dyn ProcessPlane>, Box<dyn Meeting>);
 
 /// What the first process leaves for the others where a launcher carries it.
-#[derive(Debug, Serialize, Deserialize)]
+///
+/// It cannot be printed, because it holds the secret.
+#[derive(Serialize, Deserialize)]
 struct Card {
     addresses: Vec<SocketAddr>,
     secret: String,
@@ -288,10 +290,9 @@ impl Table<'_> {
             return Ok(plane);
         }
         let text = meeting.lookup(self.limit)?;
-        let card: Card = serde_json::from_str(&text).map_err(|error| {
-            let text = format!("what rank 0 left cannot be read: {error}");
-            Fault::new(Kind::Disagree, text)
-        })?;
+        // the parser's words might quote the secret
+        let card: Card = serde_json::from_str(&text)
+            .map_err(|_| Fault::new(Kind::Disagree, "what rank 0 left cannot be read"))?;
         let secret = secret.unwrap_or_else(|| Secret::new(card.secret));
         self.connect(&card.addresses, secret)
     }

@@ -5,7 +5,7 @@
 
 use super::harness::{Finished, run, signal};
 use super::table::Table;
-use super::trouble::{LONG, under_way};
+use super::trouble::{BOUND, DEADLINE, LONG, one_error, rows_are_kept, under_way};
 use super::{LIMIT, PROGRAM, SMALL, clean, one_table, small_sizes, stand_ins, told};
 use rustix::process::Signal;
 use std::fs;
@@ -189,6 +189,78 @@ fn a_killed_task_of_a_step_is_named_and_the_step_ends() {
         let finished = one.finish(Duration::from_secs(20));
         assert_ne!(finished.code(), Some(0), "{}", finished.told());
         finished.expect_said("rank 2");
+    }
+}
+
+/// A long run of a step of four tasks that one task's death or stop must end; gives what it left.
+fn step_with(options: &[&str], args: &[&str], sent: Signal) -> Finished {
+    let mut command = slurm("srun", options);
+    command.arg(PROGRAM).args(LONG).args(args);
+    let (mut running, pids) = under_way(vec![command]);
+    signal(pids[2], sent);
+    running.remove(0).finish(BOUND)
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn a_stopped_task_of_a_pmix_step_is_named_and_the_step_is_ended_by_its_server() {
+    let deadline = DEADLINE.to_string();
+    let finished = step_with(PMIX, &["--timeout-op", &deadline], Signal::STOP);
+    assert_ne!(finished.code(), Some(0), "{}", finished.told());
+    finished.expect_said("error: rank 2 (node2): did not go on and gives no answer");
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn a_killed_task_of_a_step_without_a_process_manager_is_named_and_the_others_leave_with_4() {
+    let finished = step_with(VARIABLES, &[], Signal::KILL);
+    assert_ne!(finished.code(), Some(0), "{}", finished.told());
+    finished.expect_said("error: rank 2 (node2, pid ");
+    for task in [0, 1, 3] {
+        let left =
+            |line: &str| line.contains(&format!("task {task}:")) || line.contains("tasks 0-1:");
+        let four = |line: &&str| line.contains("Exited with exit code 4") && left(line);
+        assert!(
+            finished.stderr.lines().any(|line| four(&line)),
+            "{}",
+            finished.told()
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn a_killed_process_of_mpirun_is_named_and_mpirun_ends() {
+    let mut command = open_mpi();
+    command.arg(PROGRAM).args(LONG);
+    let (mut running, pids) = under_way(vec![command]);
+    signal(pids[2], Signal::KILL);
+    let finished = running.remove(0).finish(BOUND);
+    assert_ne!(finished.code(), Some(0), "{}", finished.told());
+    finished.expect_said("rank 2");
+}
+
+/// What `srun --signal` sends before the time limit, without waiting for one.
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn a_signal_from_slurm_to_a_step_ends_it_with_4_and_keeps_the_rows() {
+    for options in [PMIX, VARIABLES] {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let output = folder.path().join("run.jsonl");
+        let name = output.to_str().unwrap();
+        let mut command = slurm("srun", options);
+        command.args(["--job-name", name, PROGRAM]).args(LONG);
+        command.args(["--output", name]);
+        let (mut running, _) = under_way(vec![command]);
+        run(
+            &mut slurm("scancel", &["--signal=USR1", "--name", name]),
+            LIMIT,
+        )
+        .expect_code(0);
+        let finished = running.remove(0).finish(BOUND).expect_code(4);
+        one_error(std::slice::from_ref(&finished));
+        finished.expect_said("error: SIGUSR1 cut the run short\n  on all ranks");
+        rows_are_kept(&finished.stdout, &output, "\"interrupted\":true");
     }
 }
 

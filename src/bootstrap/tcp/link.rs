@@ -183,3 +183,29 @@ impl Incoming {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_side_that_never_reads_is_given_up_instead_of_being_remembered_everything_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let there = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (here, _) = listener.accept().unwrap();
+        here.set_nonblocking(true).unwrap();
+        let outgoing = Outgoing::new(Arc::new(TcpStream::from_std(here)));
+        let packet = packet(1, &Message::Proof([0; 32]));
+        let large = Arc::new(vec![0; 8 << 20]);
+        let mut most = 0;
+        for _ in 0..10_000 {
+            outgoing.send(Arc::clone(&large));
+            outgoing.send(Arc::clone(&packet));
+            most = most.max(outgoing.lock().packets.len());
+        }
+        assert!(most <= MOST_QUEUED, "{most}");
+        assert!(outgoing.is_done(), "nothing is kept for it any more");
+        drop(there);
+    }
+}

@@ -8,6 +8,9 @@ mod choice;
 mod core;
 mod desk;
 mod frame;
+pub mod fuzz;
+#[cfg(test)]
+mod hostile_tests;
 mod hub;
 mod inquest;
 mod line;

@@ -2,16 +2,14 @@
 
 use super::*;
 use crate::bootstrap::testing;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::mpsc;
 
-const STEP: Step<'_> = Step {
+pub(super) const STEP: Step<'_> = Step {
     name: "a step",
     limit: Duration::from_secs(30),
 };
 
-fn joining(member: u32, members: u32) -> Joining {
+pub(super) fn joining(member: u32, members: u32) -> Joining {
     Joining {
         member,
         members,
@@ -27,7 +25,7 @@ fn low(number: usize) -> u8 {
     u8::try_from(number).unwrap()
 }
 
-fn listener() -> (TcpListener, SocketAddr) {
+pub(super) fn listener() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
@@ -328,67 +326,6 @@ fn a_member_that_finds_nobody_says_where_it_looked() {
     assert_eq!(fault.message, "did not meet rank 0 within 0.06 s");
     assert!(fault.details[0].contains(&address.to_string()), "{fault}");
     assert!(fault.details[0].contains("refused"), "{fault}");
-}
-
-#[test]
-fn garbage_strangers_and_impostors_do_not_disturb_a_run() {
-    let (listener, address) = listener();
-    std::thread::scope(|scope| {
-        let hosting = scope.spawn(move || host(&joining(0, 2), vec![listener], String::new()));
-        let silent = TcpStream::connect(address).unwrap();
-        let mut rude = TcpStream::connect(address).unwrap();
-        rude.write_all(&[0xff; 5000]).unwrap();
-        let impostor = Joining {
-            secret: Secret::new("guess"),
-            limit: Duration::from_millis(10),
-            ..joining(1, 2)
-        };
-        let fault = connect(&impostor, &[address]).unwrap_err().fault;
-        assert!(
-            fault.details[0].contains("does not know this run's secret"),
-            "{fault}"
-        );
-        let lost = Joining {
-            job: "another".to_owned(),
-            limit: Duration::from_millis(10),
-            ..joining(1, 2)
-        };
-        let fault = connect(&lost, &[address]).unwrap_err().fault;
-        assert!(
-            fault.details[0].contains("belongs to another run"),
-            "{fault}"
-        );
-        assert_eq!(
-            forge(address),
-            0,
-            "a proof by guess is dropped without a word"
-        );
-
-        let member = connect(&joining(1, 2), &[address]).unwrap();
-        let first = hosting.join().unwrap().unwrap();
-        testing::each(vec![first, member], |plane| {
-            plane.barrier(STEP).unwrap();
-            plane.leave();
-        });
-        drop(silent);
-    });
-}
-
-/// Says hello as rank 1 and makes a proof up; gives how much was said after the challenge.
-fn forge(address: SocketAddr) -> usize {
-    let job = auth::job_id("a job");
-    let mut stream = TcpStream::connect(address).unwrap();
-    let hello = member::hello(1, 2, testing::peer(1)).unwrap();
-    stream
-        .write_all(&packet(job, &Message::Hello(hello)))
-        .unwrap();
-    let mut challenge = [0; frame::HEADER + auth::NONCE + auth::PROOF];
-    stream.read_exact(&mut challenge).unwrap();
-    stream
-        .write_all(&packet(job, &Message::Proof([7; auth::PROOF])))
-        .unwrap();
-    let mut rest = Vec::new();
-    stream.read_to_end(&mut rest).map_or(0, |read| read)
 }
 
 #[test]

@@ -336,7 +336,7 @@ fn pack(given: &[Vec<u8>]) -> Vec<u8> {
     packed
 }
 
-fn unpack_all(theirs: &[Vec<u8>], threads: usize) -> Result<Vec<Vec<u8>>, Fault> {
+pub(super) fn unpack_all(theirs: &[Vec<u8>], threads: usize) -> Result<Vec<Vec<u8>>, Fault> {
     let mut all = Vec::with_capacity(theirs.len() * threads);
     for (process, packed) in theirs.iter().enumerate() {
         let parts = unpack(packed).filter(|parts| parts.len() == threads);

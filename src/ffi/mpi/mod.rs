@@ -87,13 +87,25 @@ impl Mpi {
             Stage::Live(one) => one.upgrade().ok_or_else(over),
             Stage::After => Err(over()),
             Stage::Before => {
-                world::expect_manager(env)?;
+                world::expect_manager(env, &library_version()?)?;
                 let one = Arc::new(Self::start()?);
                 *stage = Stage::Live(Arc::downgrade(&one));
                 drop(stage);
                 world::expect_size(env, one.size, &one.library)?;
                 Ok(one)
             }
+        }
+    }
+
+    /// Whether a backend can join: MPI has been started by the launcher, or can be started beside it.
+    ///
+    /// # Errors
+    /// `Launch`, naming the launcher to ask for.
+    pub fn expect_joinable(env: &Env) -> Result<(), Fault> {
+        match &*STAGE.lock().unwrap_or_else(PoisonError::into_inner) {
+            Stage::Live(_) => Ok(()),
+            Stage::After => Err(over()),
+            Stage::Before => world::expect_free_line(env),
         }
     }
 
