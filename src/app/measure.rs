@@ -33,6 +33,7 @@ use crate::engine::Watch;
 use crate::launcher;
 use crate::launcher::Here;
 use crate::launcher::Joined;
+use crate::plan;
 use crate::probe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,6 +137,7 @@ impl Process<'_> {
         let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
         let fleet = Fleet::seat(self.cards(&found)?, self.args.allow_shared_gpu)?;
+        plan::check(&self.args.plan, fleet.world())?;
         let mut narrator = None;
         if self.joined.plane.member() == 0 {
             let narrator = narrator.insert(self.narrator(fleet.clone(), &found, seed)?);

@@ -3,8 +3,9 @@
 use super::args::Args;
 use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
+use super::uneven;
 use crate::base::sweep::{Step, Sweep};
-use crate::base::{Bytes, DataType, Fault, RedOp};
+use crate::base::{Bytes, DataType, Env, Fault, RedOp};
 use crate::collective;
 use crate::collective::Collective;
 use crate::digest::Average;
@@ -19,7 +20,7 @@ const MOST_RANKS_EACH: u64 = 4096;
 /// The most ranks in a world: more than any machine has, and far below what a rank's number can hold.
 const MOST_RANKS: u64 = 1 << 20;
 
-pub(super) fn resolve(options: Options, argv: Vec<String>) -> Result<Args, Fault> {
+pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<Args, Fault> {
     let Some(word) = &options.collective else {
         return Err(no_collective());
     };
@@ -28,7 +29,7 @@ pub(super) fn resolve(options: Options, argv: Vec<String>) -> Result<Args, Fault
     let results = options.results;
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
     Ok(Args {
-        plan: plan(what, &options.sizes, &options.loops)?,
+        plan: plan(what, &options.sizes, &options.loops, env)?,
         threads: options.world.nthreads,
         gpus: options.world.ngpus,
         average: Average::ALL[options.loops.average as usize],
@@ -60,11 +61,20 @@ fn plan(
     what: &'static dyn Collective,
     sizes: &SizeOptions,
     loops: &LoopOptions,
+    env: &Env,
 ) -> Result<PlanSpec, Fault> {
+    let (uneven, rank_bytes) = if what.uses().uneven {
+        (uneven::uneven(env)?, uneven::rank_bytes(env)?)
+    } else {
+        Default::default()
+    };
     Ok(PlanSpec {
         collective: what,
         dtypes: one_or_all(&sizes.datatype, DataType::ALL)?,
         redops: one_or_all(&sizes.op, RedOp::ALL)?,
+        roots: sizes.root,
+        uneven,
+        rank_bytes,
         sweep: Sweep::new(sizes.minbytes, sizes.maxbytes, step(sizes))?,
         iterations: loops.iters,
         ops_per_batch: loops.agg_iters,
