@@ -2,11 +2,11 @@
 //!
 //! What cannot become one world is refused here, before a backend is asked.
 
+use super::berths::Standing;
 use super::gpus;
 use crate::backend::Equipment;
 use crate::base::Fault;
 use crate::base::Kind;
-use crate::base::Rank;
 use crate::base::World;
 use crate::record::DeviceRecord;
 use crate::record::LibraryRecord;
@@ -49,7 +49,7 @@ pub(super) struct Card {
     pub(super) visible: Option<String>,
 }
 
-/// Every rank's place, the same on every process.
+/// Every rank's place; on the first process only.
 #[derive(Debug, Clone)]
 pub(super) struct Fleet {
     /// Seats by rank.
@@ -146,17 +146,32 @@ impl Fleet {
         names.len()
     }
 
-    /// How many ranks sit on the device of `rank`.
-    pub(super) fn sharers(&self, rank: Rank) -> u64 {
-        let mine = &self.seats[rank.0 as usize].device;
-        match &mine.uuid {
-            Some(uuid) => self
-                .seats
-                .iter()
-                .filter(|seat| seat.device.uuid.as_ref() == Some(uuid))
-                .count() as u64,
-            None => 1,
+    /// What each process needs to know of all others, by process.
+    pub(super) fn standings(&self) -> Vec<Standing> {
+        let mut users: BTreeMap<&str, u64> = BTreeMap::new();
+        for uuid in self
+            .seats
+            .iter()
+            .filter_map(|seat| seat.device.uuid.as_deref())
+        {
+            *users.entry(uuid).or_default() += 1;
         }
+        let sharers = |seat: &SeatRecord| match &seat.device.uuid {
+            Some(uuid) => users[uuid.as_str()],
+            None => 1,
+        };
+        let mut hosts: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut standings = Vec::with_capacity(self.cards.len());
+        let ranks = self.cards[0].shape.ranks() as usize;
+        for (card, seats) in self.cards.iter().zip(self.seats.chunks(ranks)) {
+            let local = hosts.entry(&card.host_identity).or_default();
+            standings.push(Standing {
+                local: *local,
+                sharers: seats.iter().map(sharers).collect(),
+            });
+            *local += 1;
+        }
+        standings
     }
 }
 
@@ -227,6 +242,18 @@ mod tests {
             .collect();
         assert_eq!(taken, ["a", "b", "c"]);
         assert_eq!((fleet.world(), fleet.hosts()), (World(3), 2));
+    }
+
+    #[test]
+    fn a_process_is_told_where_it_stands_on_its_host_and_who_shares_its_devices() {
+        let cards = ["n1", "n2", "n1"].map(|host| card(host, &["a"]));
+        let fleet = Fleet::seat(cards.into(), true).unwrap();
+        let standing = |local, sharers| Standing {
+            local,
+            sharers: vec![sharers],
+        };
+        let expected = [standing(0, 3), standing(0, 3), standing(1, 3)];
+        assert_eq!(fleet.standings(), expected);
     }
 
     #[test]

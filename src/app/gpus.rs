@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn sharing_that_was_asked_for_is_allowed_and_noted() {
         let fleet = Fleet::seat(vec![card("n1", &["a"]); 3], true).unwrap();
-        assert_eq!(fleet.sharers(crate::base::Rank(1)), 3);
+        assert_eq!(fleet.standings()[1].sharers, [3]);
         assert_eq!(fleet.notes.len(), 1);
         assert!(fleet.notes[0].starts_with("up to 3 ranks share"));
     }

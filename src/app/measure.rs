@@ -1,5 +1,7 @@
 //! `ncclbench COLLECTIVE`: from the command line to the exit code.
 
+use super::berths;
+use super::berths::Berths;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
@@ -136,16 +138,18 @@ impl Process<'_> {
         let started = self.clock.now();
         let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
-        let fleet = Fleet::seat(self.cards(&found)?, self.args.allow_shared_gpu)?;
-        plan::check(&self.args.plan, fleet.world())?;
+        let (card, step) = (self.card(&found)?, self.step("who takes part"));
+        let shared = self.args.allow_shared_gpu;
+        let (berths, fleet) = berths::muster(&*self.plane(), step, &card, shared)?;
+        plan::check(&self.args.plan, berths.world())?;
         let mut narrator = None;
-        if self.joined.plane.member() == 0 {
-            let narrator = narrator.insert(self.narrator(fleet.clone(), &found, seed)?);
+        if let Some(fleet) = fleet {
+            let narrator = narrator.insert(self.narrator(fleet, &found, seed)?);
             self.exit.keep(narrator.book());
             narrator.took("bootstrap", self.met);
             narrator.took("libraries", probed);
         }
-        self.run_threads(&self.common(&fleet, seed), narrator.as_mut())
+        self.run_threads(&self.common(&berths, seed), narrator.as_mut())
     }
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
@@ -160,7 +164,7 @@ impl Process<'_> {
         found.ok_or_else(|| Fault::new(Kind::Peer, "another process found no backend"))
     }
 
-    fn cards(&self, found: &Equipment) -> Result<Vec<Card>, Fault> {
+    fn card(&self, found: &Equipment) -> Result<Card, Fault> {
         let mut card = Card::new(
             (self.here.host.clone(), self.here.identity.clone()),
             self.args.backend.name(),
@@ -172,11 +176,7 @@ impl Process<'_> {
         );
         card.first_device = first_device(self.env)?;
         card.visible = self.env.get("CUDA_VISIBLE_DEVICES").map(str::to_owned);
-        let mine = bootstrap::encode(&card)?;
-        let all = self
-            .plane()
-            .all_gather(self.step("who takes part"), &mine)?;
-        all.iter().map(|bytes| bootstrap::decode(bytes)).collect()
+        Ok(card)
     }
 
     fn seed(&self) -> Result<u64, Fault> {
@@ -207,10 +207,10 @@ impl Process<'_> {
         Narrator::new(facts, self.args.output.as_deref())
     }
 
-    fn common<'f>(&self, fleet: &'f Fleet, seed: u64) -> Common<'f> {
+    fn common<'f>(&self, berths: &'f Berths, seed: u64) -> Common<'f> {
         Common {
             backend: self.args.backend,
-            fleet,
+            berths,
             spec: self.args.plan.clone(),
             average: self.args.average,
             exit: self.exit.clone(),
@@ -258,7 +258,7 @@ impl Process<'_> {
                 .map(|(thread, plane)| {
                     let seat = self.thread_seat(common, thread, lanes);
                     let narrator = narrator.take();
-                    plane.pulse().drive(gpus(common.fleet, &seat));
+                    plane.pulse().drive(gpus(common.berths, &seat));
                     scope.spawn(move || self.work(common, &seat, &**plane, narrator))
                 })
                 .collect();
@@ -312,13 +312,13 @@ impl Process<'_> {
     }
 
     fn thread_seat(&self, common: &Common<'_>, thread: u32, lanes: u32) -> ThreadSeat {
-        let fleet = common.fleet;
+        let berths = common.berths;
         let process = self.joined.seat.process;
         let first = process * self.args.threads * self.args.gpus + thread * lanes;
         let ranks: Vec<_> = (first..first + lanes).map(Rank).collect();
-        let device = |rank: &Rank| fleet.seats[rank.0 as usize].device.ordinal;
+        let device = |rank: &Rank| berths.device(*rank).ordinal;
         ThreadSeat {
-            world: fleet.world(),
+            world: berths.world(),
             devices: ranks.iter().map(device).collect(),
             ranks,
             host: self.here.host.clone(),
@@ -352,9 +352,11 @@ impl Process<'_> {
 }
 
 /// The GPUs of a thread's ranks; none where the devices are not GPUs.
-fn gpus(fleet: &Fleet, seat: &ThreadSeat) -> Vec<u32> {
+fn gpus(berths: &Berths, seat: &ThreadSeat) -> Vec<u32> {
     let ranks = seat.ranks.iter();
-    ranks.filter_map(|&rank| worker::gpu(fleet, rank)).collect()
+    ranks
+        .filter_map(|&rank| worker::gpu(berths, rank))
+        .collect()
 }
 
 /// The index of the first device, as nccl-tests takes it.

@@ -1,6 +1,7 @@
 //! Composition: one readable function for each subcommand, and the exit codes.
 
 mod allow_list;
+mod berths;
 mod book;
 mod dry_run;
 mod ending;

@@ -2,7 +2,7 @@
 //!
 //! Every thread of the world goes through the same steps; the first one also writes.
 
-use super::fleet::Fleet;
+use super::berths::Berths;
 use super::narrator::Narrator;
 use crate::backend::Backend;
 use crate::backend::Session;
@@ -33,7 +33,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Common<'a> {
     pub(super) backend: &'static dyn Backend,
-    pub(super) fleet: &'a Fleet,
+    pub(super) berths: &'a Berths,
     pub(super) spec: PlanSpec,
     pub(super) average: Average,
     pub(super) exit: super::ending::Exit,
@@ -149,7 +149,7 @@ fn memory_limit(
     for (lane, &rank) in seat.ranks.iter().enumerate() {
         match session.free_memory(lane) {
             Ok(Some(free)) => {
-                let share = buffer_limit(free.0, common.fleet.sharers(rank));
+                let share = buffer_limit(free.0, common.berths.sharers(rank));
                 mine = Some(mine.map_or(share, |least| least.min(share)));
             }
             Ok(None) => {}
@@ -196,7 +196,7 @@ fn clamp(spec: &PlanSpec, limit: Limit) -> Result<PlanSpec, Fault> {
 
 /// Compares digests before the first launch: ranks that would do different things stop here.
 fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) -> Result<(), Fault> {
-    let mine = plan::digest(spec, common.fleet.world());
+    let mine = plan::digest(spec, common.berths.world());
     let step = step("the plan's digest", common.init_limit);
     plane.decide(step, mine.as_bytes(), &one_plan).map(drop)
 }
@@ -233,7 +233,7 @@ fn engine<'s>(
         gpus: seat
             .ranks
             .iter()
-            .map(|&rank| gpu(common.fleet, rank))
+            .map(|&rank| gpu(common.berths, rank))
             .collect(),
         ranks: seat.ranks.clone(),
         host: seat.host.clone(),
@@ -260,7 +260,7 @@ fn prove_checker(
     plane: &dyn Bootstrap,
     engine: &mut Engine<'_>,
 ) -> Result<(), Fault> {
-    let jobs = plan::jobs(spec, common.fleet.world(), 0)?;
+    let jobs = plan::jobs(spec, common.berths.world(), 0)?;
     let first = jobs.iter().find(|job| job.work == Work::Measure);
     let proved = first.map_or(Ok(()), |job| engine.prove_checker(job));
     let proved = proved.map_err(|fault| fault.at(place(common, seat)));
@@ -281,7 +281,7 @@ fn sweep(
         spec.cycles
     };
     for cycle in 0..cycles {
-        for job in plan::jobs(spec, common.fleet.world(), cycle)? {
+        for job in plan::jobs(spec, common.berths.world(), cycle)? {
             let Some(measured) = engine.run(&job)? else {
                 continue;
             };
@@ -305,13 +305,13 @@ pub(super) fn place(common: &Common<'_>, seat: &ThreadSeat) -> Place {
     Place {
         rank: first.0,
         host: seat.host.clone(),
-        gpu: gpu(common.fleet, first),
+        gpu: gpu(common.berths, first),
     }
 }
 
 /// The GPU of a rank; what has no UUID is none.
-pub(super) fn gpu(fleet: &Fleet, rank: Rank) -> Option<u32> {
-    let device = &fleet.seats[rank.0 as usize].device;
+pub(super) fn gpu(berths: &Berths, rank: Rank) -> Option<u32> {
+    let device = berths.device(rank);
     device.uuid.as_ref().map(|_| device.ordinal)
 }
 
