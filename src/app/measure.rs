@@ -1,13 +1,11 @@
 //! `ncclbench COLLECTIVE`: from the command line to the exit code.
 
-use super::ending;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
-use super::say;
 use super::signals;
 use super::spawn;
 use super::worker;
@@ -35,6 +33,7 @@ use crate::engine::Watch;
 use crate::launcher;
 use crate::launcher::Here;
 use crate::launcher::Joined;
+use crate::plan;
 use crate::probe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,14 +66,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
-    let before_all_met = move |signal| {
-        let fault = signals::fault(signal).while_doing("waiting for all processes to meet");
-        if is_first {
-            say(&format!("error: {fault}"));
-        }
-        ending::leave_now(fault.kind.exit_code());
-    };
-    let watch = signals::Watch::start(Arc::clone(clock), Box::new(before_all_met))?;
+    let watch = signals::Watch::start(Arc::clone(clock), signals::before_all_met(is_first))?;
     let here = probe::here(args.host_label.as_deref())?;
     let joined = launcher::join(&args.launch, env, &here, clock)?;
     let process = Process {
@@ -145,6 +137,7 @@ impl Process<'_> {
         let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
         let fleet = Fleet::seat(self.cards(&found)?, self.args.allow_shared_gpu)?;
+        plan::check(&self.args.plan, fleet.world())?;
         let mut narrator = None;
         if self.joined.plane.member() == 0 {
             let narrator = narrator.insert(self.narrator(fleet.clone(), &found, seed)?);

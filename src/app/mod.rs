@@ -26,7 +26,7 @@ use std::io::Write;
 /// Runs the program; gives its exit code.
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
     let env = cli::environment::variables();
-    match cli::parse(argv) {
+    match cli::parse(argv, &env) {
         Err(fault) => refuse(&fault),
         Ok(Parsed::Text(text)) => tell(&text),
         Ok(Parsed::Measure(args)) if args.dry_run => match dry_run::text(&args) {

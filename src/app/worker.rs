@@ -17,6 +17,7 @@ use crate::base::fault::Place;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
+use crate::collective::Collective;
 use crate::digest::Average;
 use crate::digest::Figures;
 use crate::engine::Engine;
@@ -82,13 +83,14 @@ pub(super) fn work(
     let limit = memory_limit(common, seat, &*session, plane)?;
     let spec = clamp(&common.spec, limit)?;
     agree_on_plan(common, &spec, plane)?;
+    let call = call(spec.collective, &*session);
     let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
     let allocated = common.clock.now();
     prove_checker(common, &spec, seat, plane, &mut engine)?;
     if let Some(narrator) = narrator.as_deref_mut() {
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
-        narrator.begin(&spec, limit)?;
+        narrator.begin(&spec, limit, call)?;
     }
     let tally = sweep(common, &spec, &mut engine, narrator)?;
     plane.pulse().enter("closing the communicator");
@@ -115,6 +117,15 @@ fn open(
     plane.pulse().enter("waiting for the others' communicators");
     plane.barrier(step("the communicator", common.init_limit))?;
     Ok(session)
+}
+
+/// The header's word for how the library runs a collective.
+fn call(what: &dyn Collective, session: &dyn Session) -> &'static str {
+    if session.ops(0).has_native(what.name()) {
+        "native"
+    } else {
+        "composed"
+    }
 }
 
 /// The two halves of a result, so that the fault can travel and the value stay.
@@ -146,16 +157,23 @@ fn memory_limit(
         }
     }
     plane.agree(step("the free memory", common.init_limit), outcome)?;
-    let said = plane.all_gather(
+    let said = plane.decide(
         step("the memory limit", common.init_limit),
         &bootstrap::encode(&mine)?,
+        &least,
     )?;
-    let mut least = None;
+    let least: Option<u64> = bootstrap::decode(&said)?;
+    Ok(Limit(least.map(Bytes)))
+}
+
+/// The least of all that have a limit.
+fn least(said: &[Vec<u8>]) -> Result<Vec<u8>, Fault> {
+    let mut least: Option<u64> = None;
     for bytes in said {
-        let theirs: Option<u64> = bootstrap::decode(&bytes)?;
+        let theirs: Option<u64> = bootstrap::decode(bytes)?;
         least = [least, theirs].into_iter().flatten().min();
     }
-    Ok(Limit(least.map(Bytes)))
+    bootstrap::encode(&least)
 }
 
 /// Bytes for each of a rank's two buffers.
@@ -179,12 +197,16 @@ fn clamp(spec: &PlanSpec, limit: Limit) -> Result<PlanSpec, Fault> {
 /// Compares digests before the first launch: ranks that would do different things stop here.
 fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) -> Result<(), Fault> {
     let mine = plan::digest(spec, common.fleet.world());
-    let all = plane.all_gather(
-        step("the plan's digest", common.init_limit),
-        mine.as_bytes(),
-    )?;
+    let step = step("the plan's digest", common.init_limit);
+    plane.decide(step, mine.as_bytes(), &one_plan).map(drop)
+}
+
+/// Nothing, if all digests are one.
+fn one_plan(all: &[Vec<u8>]) -> Result<Vec<u8>, Fault> {
     let differs = all.iter().position(|theirs| theirs != &all[0]);
-    let Some(other) = differs else { return Ok(()) };
+    let Some(other) = differs else {
+        return Ok(Vec::new());
+    };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Err(Fault::new(
         Kind::Disagree,

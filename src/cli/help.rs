@@ -27,7 +27,7 @@ Exit codes:
   0  good
   2  usage: an option or a file says what is not accepted
   3  environment: library, device, memory, launch, output; or nothing could be measured
-  4  other ranks: a timeout, a lost rank, a disagreement
+  4  other ranks: a timeout, a lost rank, a disagreement; or a signal ended the run
   5  wrong data
 ";
 

@@ -13,6 +13,7 @@ mod registry;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod uneven;
 mod values;
 mod whereabouts;
 
@@ -21,7 +22,7 @@ pub use args::Args;
 pub use pingpong::PingpongArgs;
 pub use whereabouts::WhereArgs;
 
-use crate::base::Fault;
+use crate::base::{Env, Fault};
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
@@ -68,18 +69,18 @@ const COMMANDS: &[Command] = &[
     },
 ];
 
-/// Reads a command line, the program's name included.
+/// Reads a command line, the program's name included, and the variables that stand for options.
 ///
 /// # Errors
 /// `Usage`, naming the option and what it accepts.
-pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed, Fault> {
+pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Parsed, Fault> {
     let argv: Vec<OsString> = argv.into_iter().collect();
     let word = argv.get(1).and_then(|word| word.to_str());
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
-    command.map_or(measure as fn(&[OsString]) -> _, |command| command.parse)(&argv)
+    command.map_or_else(|| measure(&argv, env), |command| (command.parse)(&argv))
 }
 
-fn measure(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
     let options = match options::Options::try_parse_from(argv) {
         Ok(options) => options,
         Err(error) => return text_or_fault(&error),
@@ -91,7 +92,7 @@ fn measure(argv: &[OsString]) -> Result<Parsed, Fault> {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    resolve::resolve(options, argv).map(|args| Parsed::Measure(Box::new(args)))
+    resolve::resolve(options, argv, env).map(|args| Parsed::Measure(Box::new(args)))
 }
 
 /// clap hands help and version over as errors.

@@ -10,7 +10,10 @@ use std::time::Duration;
 
 fn read(line: &str) -> Result<Parsed, Fault> {
     let words = line.split_whitespace();
-    parse(std::iter::once("ncclbench").chain(words).map(Into::into))
+    parse(
+        std::iter::once("ncclbench").chain(words).map(Into::into),
+        &Env::default(),
+    )
 }
 
 fn args(line: &str) -> Args {
@@ -177,8 +180,9 @@ fn where_has_a_page_of_help_of_its_own() {
 #[test]
 fn what_is_not_accepted_is_refused_with_what_is() {
     for (line, words) in [
-        ("", "allreduce, alltoall"),
-        ("frobnicate", "allreduce, alltoall"),
+        ("", "allreduce, allgather"),
+        ("frobnicate", "sendrecv, hypercube"),
+        ("broadcast -r -2", "-1 for all"),
         ("allreduce -d flaot", "bfloat16"),
         ("allreduce -o plus", "mulsum"),
         (
@@ -297,7 +301,7 @@ proptest! {
     #[test]
     fn every_line_is_refused_for_its_usage_or_valid(words in prop::collection::vec(word(), 0..12)) {
         let line = std::iter::once("ncclbench".to_owned()).chain(words);
-        match parse(line.map(Into::into)) {
+        match parse(line.map(Into::into), &Env::default()) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
             #[cfg(feature = "mpi")]
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),

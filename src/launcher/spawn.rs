@@ -109,10 +109,10 @@ const ANNOUNCED: [(&str, &str); 4] = [
 /// worlds would share the machine without knowing of each other.
 fn refuse_one_of_many(count: u32, env: &Env) -> Result<(), Fault> {
     for (index, size) in ANNOUNCED {
-        let started = match env.has(index) {
-            true => variables::optional_number(env, size)?.unwrap_or(1),
-            false => 1,
-        };
+        if !env.has(index) {
+            continue;
+        }
+        let started = variables::optional_number(env, size)?.unwrap_or(1);
         if started > 1 {
             let text = format!(
                 "`--spawn {count}` would make {started} separate worlds, one in each process that a launcher started (`{size}={started}`)"

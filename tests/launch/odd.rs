@@ -45,6 +45,10 @@ fn more_ranks_than_anybody_has_are_refused_and_neither_waited_for_nor_counted_ro
             );
         }
     }
+    usage(
+        &["where", "-g", "4096", "-t", "4096"],
+        "16777216 ranks for each",
+    );
     let far = [
         "--rank",
         "0",
@@ -97,6 +101,19 @@ fn a_rank_whose_initialisation_fails_is_the_cause_that_all_are_told_and_nobody_w
         let finished = run(&mut faulty("STAND_IN_INIT", "2:5", &shape), LIMIT).expect_code(3);
         finished.expect_said("rank 2 (");
         finished.expect_said("(ncclInvalidUsage, 5)");
+    }
+}
+
+#[test]
+fn a_call_that_hangs_where_all_have_issued_one_operation_is_named_too() {
+    for shape in [["--spawn", "3"], ["-t", "3"]] {
+        let mut command = faulty("STAND_IN_HANG", "1:2", &shape);
+        command
+            .env("NCCL_RAS_ADDR", "127.0.0.1:1")
+            .args(["-T", "2"]);
+        let finished = run(&mut command, LIMIT).expect_code(4);
+        finished.expect_said("error: rank 1 (");
+        finished.expect_said(", gpu 1): did not go on while warming up 16 B out-of-place");
     }
 }
 

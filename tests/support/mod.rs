@@ -182,6 +182,6 @@ impl Bootstrap for Spoke {
     }
 
     fn fail(&self, fault: Fault) -> Ending {
-        Ending::by(fault).untold()
+        fault.into()
     }
 }

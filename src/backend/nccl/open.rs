@@ -107,27 +107,35 @@ fn compare_notes(tools: &Tools, seat: &ThreadSeat, boot: &dyn Bootstrap) -> Resu
             .compute_capability(tools.driver.device(ordinal)?)?;
         mine.oldest_gpu = mine.oldest_gpu.min(capability);
     }
-    let all = boot.all_gather(
+    let said = boot.decide(
         step(seat, "NCCL's version on every rank"),
         &bootstrap::encode(&mine)?,
+        &put_together,
     )?;
-    let mut oldest_gpu = mine.oldest_gpu;
-    for (member, bytes) in all.iter().enumerate() {
-        let theirs: Told = bootstrap::decode(bytes)?;
-        if theirs.nccl != mine.nccl {
-            return Err(two_versions(boot.member(), mine, member, theirs));
-        }
-        oldest_gpu = oldest_gpu.min(theirs.oldest_gpu);
-    }
-    Ok(oldest_gpu)
+    let all: Told = bootstrap::decode(&said)?;
+    Ok(all.oldest_gpu)
 }
 
-fn two_versions(member: usize, mine: Told, other: usize, theirs: Told) -> Fault {
+/// One version, and the oldest compute capability of all.
+fn put_together(said: &[Vec<u8>]) -> Result<Vec<u8>, Fault> {
+    let mut all: Option<Told> = None;
+    for (member, bytes) in said.iter().enumerate() {
+        let theirs: Told = bootstrap::decode(bytes)?;
+        let all = all.get_or_insert(theirs);
+        if theirs.nccl != all.nccl {
+            return Err(two_versions(*all, member, theirs));
+        }
+        all.oldest_gpu = all.oldest_gpu.min(theirs.oldest_gpu);
+    }
+    bootstrap::encode(&all)
+}
+
+fn two_versions(first: Told, other: usize, theirs: Told) -> Fault {
     Fault::new(
         Kind::Disagree,
         format!(
-            "threads disagree on NCCL: thread {member} has loaded version {}, thread {other} has {}",
-            mine.nccl, theirs.nccl
+            "threads disagree on NCCL: thread 0 has loaded version {}, thread {other} has {}",
+            first.nccl, theirs.nccl
         ),
     )
     .hint("name the same library on every host with `--nccl-lib PATH` or `NCCLBENCH_NCCL`")

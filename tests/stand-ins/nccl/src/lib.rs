@@ -14,10 +14,12 @@
     reason = "the names are NCCL's"
 )]
 
+mod calls;
 mod comm;
 mod cuda;
 mod group;
 mod steer;
+mod verbs;
 mod wire;
 mod work;
 
