@@ -254,5 +254,5 @@ fn sockets() -> f64 {
     let pages: f64 = words[words.iter().position(|word| *word == "mem").unwrap() + 1]
         .parse()
         .unwrap();
-    pages * 4096.0 / (1 << 20) as f64
+    pages * 4096.0 / f64::from(1 << 20)
 }

@@ -5,11 +5,12 @@
 
 use crate::base::{DataType, Fault, Rank, RedOp, Span, World};
 
-/// One rank's verbs. A verb enqueues; it does not wait for the result.
+/// One rank's verbs: who it is, sends and receives, groups; the collectives are [`Collectives`].
+/// A verb enqueues; it does not wait for the result.
 ///
 /// Counts follow from the spans: an operation on `n` elements of `dtype` takes spans of
 /// `n * dtype.size()` bytes unless the verb says otherwise.
-pub trait Ops {
+pub trait Ops: Collectives {
     /// Which rank this is.
     fn rank(&self) -> Rank;
 
@@ -20,6 +21,33 @@ pub trait Ops {
     /// where it is not, the collective composes it of sends and receives.
     fn has_native(&self, name: &str) -> bool;
 
+    /// Sends `from` to `peer`, which must receive as many bytes. Belongs in a [`Ops::group`].
+    ///
+    /// # Errors
+    /// As [`Collectives::all_reduce`].
+    fn send(&self, from: Span, dtype: DataType, peer: Rank) -> Result<(), Fault> {
+        let _ = (from, dtype, peer);
+        Err(not_here("send"))
+    }
+
+    /// Receives `into` from `peer`.
+    ///
+    /// # Errors
+    /// As [`Collectives::all_reduce`].
+    fn recv(&self, into: Span, dtype: DataType, peer: Rank) -> Result<(), Fault> {
+        let _ = (into, dtype, peer);
+        Err(not_here("receive"))
+    }
+
+    /// Runs `body` as one group call: the verbs inside are enqueued together. Groups nest.
+    ///
+    /// # Errors
+    /// Those of `body`, else those of closing the group.
+    fn group(&self, body: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault>;
+}
+
+/// The verbs in which all ranks take part. "Parts" are `world` equal parts of a span, by rank.
+pub trait Collectives {
     /// Every rank's `recv` gets the reduction of all ranks' `send`.
     ///
     /// # Errors
@@ -36,38 +64,81 @@ pub trait Ops {
         Err(not_here("all-reduce"))
     }
 
-    /// Part `i` of rank `r`'s `recv` gets part `r` of rank `i`'s `send`; spans are whole buffers of `world` equal parts.
+    /// Part `i` of rank `r`'s `recv` gets part `r` of rank `i`'s `send`.
     ///
     /// # Errors
-    /// As [`Ops::all_reduce`].
+    /// As [`Collectives::all_reduce`].
     fn all_to_all(&self, send: Span, recv: Span, dtype: DataType) -> Result<(), Fault> {
         let _ = (send, recv, dtype);
         Err(not_here("all-to-all"))
     }
 
-    /// Sends `from` to `peer`, which must receive as many bytes. Belongs in a [`Ops::group`].
+    /// Part `i` of every rank's `recv` gets rank `i`'s `send`.
     ///
     /// # Errors
-    /// As [`Ops::all_reduce`].
-    fn send(&self, from: Span, dtype: DataType, peer: Rank) -> Result<(), Fault> {
-        let _ = (from, dtype, peer);
-        Err(not_here("send"))
+    /// As [`Collectives::all_reduce`].
+    fn all_gather(&self, send: Span, recv: Span, dtype: DataType) -> Result<(), Fault> {
+        let _ = (send, recv, dtype);
+        Err(not_here("all-gather"))
     }
 
-    /// Receives `into` from `peer`.
+    /// Rank `r`'s `recv` gets the reduction of part `r` of all ranks' `send`.
     ///
     /// # Errors
-    /// As [`Ops::all_reduce`].
-    fn recv(&self, into: Span, dtype: DataType, peer: Rank) -> Result<(), Fault> {
-        let _ = (into, dtype, peer);
-        Err(not_here("receive"))
+    /// As [`Collectives::all_reduce`].
+    fn reduce_scatter(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+    ) -> Result<(), Fault> {
+        let _ = (send, recv, dtype, redop);
+        Err(not_here("reduce-scatter"))
     }
 
-    /// Runs `body` as one group call: the verbs inside are enqueued together. Groups nest.
+    /// Every rank's `recv` gets `root`'s `send`.
     ///
     /// # Errors
-    /// Those of `body`, else those of closing the group.
-    fn group(&self, body: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault>;
+    /// As [`Collectives::all_reduce`].
+    fn broadcast(&self, send: Span, recv: Span, dtype: DataType, root: Rank) -> Result<(), Fault> {
+        let _ = (send, recv, dtype, root);
+        Err(not_here("broadcast"))
+    }
+
+    /// `root`'s `recv` gets the reduction of all ranks' `send`; the others' is left alone.
+    ///
+    /// # Errors
+    /// As [`Collectives::all_reduce`].
+    fn reduce(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+        root: Rank,
+    ) -> Result<(), Fault> {
+        let _ = (send, recv, dtype, redop, root);
+        Err(not_here("reduce"))
+    }
+
+    /// Part `i` of `root`'s `recv` gets rank `i`'s `send`; the others' is left alone.
+    ///
+    /// # Errors
+    /// As [`Collectives::all_reduce`].
+    fn gather(&self, send: Span, recv: Span, dtype: DataType, root: Rank) -> Result<(), Fault> {
+        let _ = (send, recv, dtype, root);
+        Err(not_here("gather"))
+    }
+
+    /// Rank `r`'s `recv` gets part `r` of `root`'s `send`.
+    ///
+    /// # Errors
+    /// As [`Collectives::all_reduce`].
+    fn scatter(&self, send: Span, recv: Span, dtype: DataType, root: Rank) -> Result<(), Fault> {
+        let _ = (send, recv, dtype, root);
+        Err(not_here("scatter"))
+    }
 }
 
 fn not_here(verb: &str) -> Fault {

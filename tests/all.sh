@@ -93,6 +93,12 @@ run_readme() {
   grep -q '^# Out of bounds values : 0 OK' target/tests.part || fail "the README's command did not end well"
 }
 
+# The release that the README's command has built must start on older systems and in any image.
+test_release() {
+  local release=$PWD/target/release/ncclbench
+  NCCLBENCH_TEST_PROGRAM=$release test_some --test portable
+}
+
 # One line over all runs of cargo test, worded as each of theirs is. A test that was ignored first
 # and then run with --ignored is not counted as ignored.
 total() {
@@ -132,5 +138,7 @@ MPICC=mpicc.openmpi RUSTDOCFLAGS="-D warnings" \
   cargo doc --no-deps --document-private-items --features mpi --target-dir target/openmpi --locked
 step "the README's first command"
 run_readme
+step "what the release needs"
+test_release
 step "all"
 total

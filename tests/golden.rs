@@ -17,7 +17,7 @@ mod program;
 
 use fixture::{Fixture, footer_of, render, without_remarks};
 use ncclbench::base::sweep::{Step, Sweep};
-use ncclbench::base::{Bytes, DataType, RedOp, World};
+use ncclbench::base::{Bytes, DataType, Env, RedOp, World};
 use ncclbench::cli::Parsed;
 use ncclbench::digest::{self, Average};
 use ncclbench::plan::{self, PlanSpec, Work};
@@ -26,9 +26,15 @@ use ncclbench::{cli, collective, report};
 
 const ALL_REDUCE_4: &str = include_str!("golden/fixtures/all_reduce_4.txt");
 const ALL_TO_ALL_4: &str = include_str!("golden/fixtures/alltoall_4.txt");
-const TEXTS: [&str; 6] = [
+const ALL_GATHER_4: &str = include_str!("golden/fixtures/all_gather_4.txt");
+const BROADCAST_4: &str = include_str!("golden/fixtures/broadcast_4.txt");
+const TEXTS: [&str; 10] = [
     ALL_REDUCE_4,
     ALL_TO_ALL_4,
+    ALL_GATHER_4,
+    BROADCAST_4,
+    include_str!("golden/fixtures/bcast_rall.txt"),
+    include_str!("golden/fixtures/sendrecv_4.txt"),
     include_str!("golden/fixtures/h200_1rank_ar1.txt"),
     include_str!("golden/fixtures/h200_1rank_ar16.txt"),
     include_str!("golden/fixtures/h200_1rank_a2a.txt"),
@@ -40,7 +46,7 @@ fn the_numbers_of_a_real_table_give_its_bytes_again() {
     for text in TEXTS {
         let fixture = Fixture::new(text);
         let rows = fixture.rows_of_text();
-        assert!(rows.len() >= 10 && rows.len().is_multiple_of(2));
+        assert!(rows.len() >= 6 && rows.len().is_multiple_of(2));
         let ours = render(&fixture.header, &rows, &fixture.footer_of_text());
         assert_eq!(without_remarks(&ours), fixture.table());
     }
@@ -57,6 +63,14 @@ fn the_times_of_a_real_run_give_its_table_bandwidths_and_average_included() {
         (
             ALL_TO_ALL_4,
             include_str!("golden/fixtures/alltoall_4.json"),
+        ),
+        (
+            ALL_GATHER_4,
+            include_str!("golden/fixtures/all_gather_4.json"),
+        ),
+        (
+            BROADCAST_4,
+            include_str!("golden/fixtures/broadcast_4.json"),
         ),
     ] {
         let fixture = Fixture::new(text);
@@ -80,6 +94,9 @@ fn hard() -> Hard {
         collective: collective::by_name("allreduce").unwrap(),
         dtypes: vec![DataType::Float, DataType::Half, DataType::F8e4m3],
         redops: vec![RedOp::Sum],
+        roots: ncclbench::plan::Roots::One(ncclbench::base::Rank(0)),
+        uneven: ncclbench::base::Uneven::default(),
+        rank_bytes: false,
         sweep: Sweep::new(Bytes(1 << 28), Bytes(16 << 30), Step::Factor(2)).unwrap(),
         iterations: 5,
         ops_per_batch: 1,
@@ -285,7 +302,9 @@ fn timestamps_are_local_and_end_as_wide_as_nccl_tests_prints_them() {
 
 #[test]
 fn the_help_is_the_one_that_was_read() {
-    let Ok(Parsed::Text(text)) = cli::parse(["ncclbench", "--help"].map(Into::into)) else {
+    let Ok(Parsed::Text(text)) =
+        cli::parse(["ncclbench", "--help"].map(Into::into), &Env::default())
+    else {
         panic!("no help");
     };
     let stored = include_str!("golden/help.txt");

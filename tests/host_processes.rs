@@ -9,13 +9,17 @@
 )]
 
 mod support;
+#[path = "common/sweep.rs"]
+mod sweep;
 
 use ncclbench::backend;
-use ncclbench::backend::Session;
+use ncclbench::backend::{Session, ThreadSeat};
 use ncclbench::base::pattern::{Recipe, Source, Stretch};
 use ncclbench::base::{Bytes, DataType, Fault, Rank, RedOp, Span, World};
 use ncclbench::bootstrap::Bootstrap;
 use ncclbench::bootstrap::threads::ThreadPlane;
+use ncclbench::collective;
+use ncclbench::plan::PlanSpec;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -80,7 +84,9 @@ fn play(role: &str, plane: &ThreadPlane, rank: usize, ranks: usize, host: &str) 
         .find(|backend| backend.name() == "host")
         .unwrap();
     let mut session = backend.open(&seat, plane).unwrap();
-    if role.starts_with("check") {
+    if role == "sweep" {
+        println!("said: {}", check_all(session.as_mut(), &seat, plane));
+    } else if role.starts_with("check") {
         println!("said: {}", check(session.as_mut(), plane));
     } else {
         println!(
@@ -88,6 +94,23 @@ fn play(role: &str, plane: &ThreadPlane, rank: usize, ranks: usize, host: &str) 
             outlive(session.as_mut(), rank, ranks).unwrap_err()
         );
     }
+}
+
+/// How many collectives are right, of some datatypes and operators, with every root.
+fn check_all(session: &mut dyn Session, seat: &ThreadSeat, plane: &dyn Bootstrap) -> usize {
+    let some = |spec: PlanSpec| PlanSpec {
+        dtypes: vec![DataType::Float, DataType::Int8],
+        redops: vec![RedOp::Avg, RedOp::MulSum],
+        ..spec
+    };
+    let hypercube = seat.world.0.is_power_of_two();
+    let run = collective::ALL.iter().map(|what| what.name());
+    let run = run.filter(|name| *name != "hypercube" || hypercube);
+    run.map(|name| {
+        let specs: Vec<_> = sweep::everything(name).into_iter().map(some).collect();
+        sweep::expect_right(&sweep::run(&specs, session, seat, plane));
+    })
+    .count()
 }
 
 /// Wrong elements of all-reduces and all-to-alls of many sizes.
@@ -177,6 +200,18 @@ fn processes_of_one_host_and_of_several_get_what_they_should() {
         hub.serve();
         for child in children {
             assert_eq!(said(child), vec!["0"; ranks], "{shape} {role}");
+        }
+    }
+}
+
+#[test]
+fn every_collective_is_right_between_processes_of_one_host_and_of_two() {
+    for (shape, right) in [("aaa", "10"), ("aabba", "10"), ("abab", "11")] {
+        let hub = Hub::open(shape.len());
+        let children = start(&hub, shape, "sweep");
+        hub.serve();
+        for child in children {
+            assert_eq!(said(child), [right], "{shape}");
         }
     }
 }

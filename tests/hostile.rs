@@ -57,7 +57,7 @@ const WORDS: [&[u8]; 6] = [
 /// Numbers that look random and are the same every time.
 ///
 /// # Source
-/// SplitMix64, Steele, Lea and Flood 2014.
+/// `SplitMix64`, Steele, Lea and Flood 2014.
 struct Dice(u64);
 
 impl Dice {

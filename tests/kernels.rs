@@ -112,9 +112,13 @@ struct Output {
 
 /// One reduction, or copies of several ranks with a gap among them.
 fn stretches(recipe: &Recipe, at: u64, len: u64) -> Vec<Stretch> {
+    let untouched = Stretch {
+        len: len / 3 + 1,
+        source: Source::Untouched { at },
+    };
     if recipe.redop.is_some() {
         let source = Source::Reduced { at };
-        return vec![Stretch { len, source }];
+        return vec![Stretch { len, source }, untouched];
     }
     let copied = |len, rank, at| Stretch {
         len,
@@ -127,6 +131,7 @@ fn stretches(recipe: &Recipe, at: u64, len: u64) -> Vec<Stretch> {
         source: Source::Unspecified,
     });
     stretches.push(copied(7, Rank(0), 2));
+    stretches.push(untouched);
     stretches
 }
 
@@ -143,6 +148,7 @@ impl Output {
             match stretch.source {
                 Source::Reduced { at } => fill_plain(&recipe.result(), at, &mut part),
                 Source::Copied { rank, at } => fill_bytes(&recipe, rank, at, &mut part),
+                Source::Untouched { at } => poison_bytes(&recipe, at, &mut part),
                 Source::Unspecified => part.fill(UNTOUCHED),
             }
             bytes.extend(part);

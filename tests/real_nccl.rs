@@ -37,7 +37,9 @@ fn the_real_library_says_its_version_and_is_no_stand_in() {
 #[ignore = "needs NCCL's wheel"]
 fn a_new_library_has_its_allocator_and_all_to_all() {
     let nccl = real();
-    assert_eq!(nccl.has_all_to_all(), nccl.version() >= 22800);
+    for collective in ["alltoall", "gather", "scatter"] {
+        assert_eq!(nccl.has(collective), nccl.version() >= 22800);
+    }
     assert_eq!(nccl.allocates(), nccl.version() >= 21900);
 }
 

@@ -16,6 +16,10 @@ mod child;
 mod ids;
 #[path = "common/stand_ins.rs"]
 mod stand_ins;
+#[path = "common/sweep.rs"]
+mod sweep;
+#[path = "stand_ins/sweeps.rs"]
+mod sweeps;
 #[path = "stand_ins/trial.rs"]
 mod trial;
 #[path = "stand_ins/world.rs"]

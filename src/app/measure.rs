@@ -2,14 +2,12 @@
 
 use super::berths;
 use super::berths::Berths;
-use super::ending;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
-use super::say;
 use super::signals;
 use super::spawn;
 use super::worker;
@@ -37,6 +35,7 @@ use crate::engine::Watch;
 use crate::launcher;
 use crate::launcher::Here;
 use crate::launcher::Joined;
+use crate::plan;
 use crate::probe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +57,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let spawned = args.launch.spawn.is_some();
     let done = if spawned {
-        spawn::run(&args.launch, &args.argv, &clock)
+        spawn::run(&args.launch, env, &args.argv, &clock)
     } else {
         take_part(args, env, &clock)
     };
@@ -69,14 +68,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
-    let before_all_met = move |signal| {
-        let fault = signals::fault(signal).while_doing("waiting for all processes to meet");
-        if is_first {
-            say(&format!("error: {fault}"));
-        }
-        ending::leave_now(fault.kind.exit_code());
-    };
-    let watch = signals::Watch::start(Arc::clone(clock), Box::new(before_all_met))?;
+    let watch = signals::Watch::start(Arc::clone(clock), signals::before_all_met(is_first))?;
     let here = probe::here(args.host_label.as_deref())?;
     let joined = launcher::join(&args.launch, env, &here, clock)?;
     let process = Process {
@@ -149,6 +141,7 @@ impl Process<'_> {
         let (card, step) = (self.card(&found)?, self.step("who takes part"));
         let shared = self.args.allow_shared_gpu;
         let (berths, fleet) = berths::muster(&*self.plane(), step, &card, shared)?;
+        plan::check(&self.args.plan, berths.world())?;
         let mut narrator = None;
         if let Some(fleet) = fleet {
             let narrator = narrator.insert(self.narrator(fleet, &found, seed)?);

@@ -10,6 +10,8 @@ mod gpus;
 mod measure;
 mod narrator;
 mod output;
+#[cfg(feature = "mpi")]
+mod pingpong;
 mod seed;
 mod signals;
 mod spawn;
@@ -25,7 +27,7 @@ use std::io::Write;
 /// Runs the program; gives its exit code.
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
     let env = cli::environment::variables();
-    match cli::parse(argv) {
+    match cli::parse(argv, &env) {
         Err(fault) => refuse(&fault),
         Ok(Parsed::Text(text)) => tell(&text),
         Ok(Parsed::Measure(args)) if args.dry_run => match dry_run::text(&args) {
@@ -33,6 +35,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Measure(args)) => measure::run(&args, &env),
+        #[cfg(feature = "mpi")]
+        Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

@@ -10,6 +10,7 @@ use crate::base::World;
 use crate::base::moment;
 use crate::base::pattern::Exactness;
 use crate::base::pattern::exactness;
+use crate::collective::Operator;
 use crate::digest;
 use crate::digest::Average;
 use crate::engine::Measured;
@@ -74,7 +75,8 @@ impl<'a> Narrator<'a> {
     }
 
     /// Writes the header; says on stderr what a person must know before the first row.
-    pub(super) fn begin(&mut self, spec: &PlanSpec, limit: Limit) -> Result<(), Fault> {
+    /// `call` is how the library runs the collective.
+    pub(super) fn begin(&mut self, spec: &PlanSpec, limit: Limit, call: &str) -> Result<(), Fault> {
         let clamped = limit.0.filter(|limit| *limit < self.facts.wished.sweep.max);
         if let Some(limit) = clamped {
             super::say(&format!(
@@ -82,7 +84,7 @@ impl<'a> Narrator<'a> {
                 limit.0
             ));
         }
-        super::say(&self.opening(spec));
+        super::say(&self.opening(spec, call));
         if spec.checks == 0 {
             super::say("note: results are not checked (`-c 0`)");
         }
@@ -92,7 +94,10 @@ impl<'a> Narrator<'a> {
         for note in &self.facts.notes {
             super::say(&format!("note: {note}"));
         }
-        let header = self.header(spec, clamped.map(|limit| limit.0));
+        let header = Header {
+            call: Some(call.to_owned()),
+            ..self.header(spec, clamped.map(|limit| limit.0))
+        };
         self.book.begin(&header)
     }
 
@@ -106,7 +111,7 @@ impl<'a> Narrator<'a> {
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
-    fn opening(&self, spec: &PlanSpec) -> String {
+    fn opening(&self, spec: &PlanSpec, call: &str) -> String {
         let Facts { fleet, launch, .. } = &self.facts;
         let card = &fleet.cards[0];
         let libraries: Vec<_> = card
@@ -121,7 +126,7 @@ impl<'a> Narrator<'a> {
             })
             .collect();
         format!(
-            "ncclbench {}: {} on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
+            "ncclbench {}: {} ({call}) on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
             card.version,
             spec.collective.name(),
             card.backend,
@@ -146,6 +151,7 @@ impl<'a> Narrator<'a> {
             args: self.facts.args.clone(),
             collective: spec.collective.name().to_owned(),
             backend: card.backend.clone(),
+            call: None,
             measured: self.facts.measured,
             stand_in: card.libraries.iter().any(|library| library.stand_in),
             launcher: launch.launcher.to_owned(),
@@ -168,7 +174,7 @@ impl<'a> Narrator<'a> {
 /// The kinds whose results are compared to the nearest value and not to the bit, because the route by which a
 /// library rounds them is not known.
 fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
-    if !spec.collective.uses().redop || spec.checks == 0 {
+    if spec.collective.uses().redop != Operator::Applied || spec.checks == 0 {
         return None;
     }
     let kinds: Vec<String> = spec
@@ -220,6 +226,9 @@ mod tests {
             collective: collective::by_name("allreduce").unwrap(),
             dtypes: vec![DataType::Float, DataType::Int32],
             redops: vec![RedOp::Sum, RedOp::Avg],
+            roots: crate::plan::Roots::One(crate::base::Rank(0)),
+            uneven: crate::base::Uneven::default(),
+            rank_bytes: false,
             sweep: Sweep::new(Bytes(8), Bytes(8), Step::Factor(2)).unwrap(),
             iterations: 1,
             ops_per_batch: 1,

@@ -26,7 +26,7 @@ const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGUSR1, SIGUSR2];
 const SAME: Duration = Duration::from_secs(1);
 
 /// What to do with a signal, by its number.
-type Act = Box<dyn Fn(i32) + Send>;
+pub(super) type Act = Box<dyn Fn(i32) + Send>;
 
 /// The signals of this process, from now on; what they do may change.
 #[derive(Clone)]
@@ -84,6 +84,17 @@ fn wish(began: &mut Option<Duration>, now: Duration) -> Wish {
         Some(began) if now.saturating_sub(*began) < SAME => Wish::Nothing,
         Some(_) => Wish::LeaveNow,
     }
+}
+
+/// What a signal does while others are still awaited: the process leaves; `tells`, if it is the one to say so.
+pub(super) fn before_all_met(tells: bool) -> Act {
+    Box::new(move |signal| {
+        let fault = fault(signal).while_doing("waiting for all processes to meet");
+        if tells {
+            super::say(&format!("error: {fault}"));
+        }
+        super::ending::leave_now(fault.kind.exit_code());
+    })
 }
 
 /// The fault of a run that a signal ended.

@@ -3,6 +3,7 @@
 use super::say;
 use super::signals;
 use crate::base::Clock;
+use crate::base::Env;
 use crate::bootstrap::Ending;
 use crate::launcher;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub(super) fn leave_with(ending: &Ending) -> u8 {
 /// `--spawn`: other processes measure; signals are passed on to them.
 pub(super) fn run(
     wish: &launcher::Wish,
+    env: &Env,
     argv: &[String],
     clock: &Arc<dyn Clock>,
 ) -> Result<u8, Ending> {
@@ -27,7 +29,7 @@ pub(super) fn run(
         let _ = pass_on.send(signal);
     };
     let _watch = signals::Watch::start(Arc::clone(clock), Box::new(pass_on))?;
-    let spawned = launcher::spawn(wish, &argv[1..], clock, &signals)?;
+    let spawned = launcher::spawn(wish, env, &argv[1..], clock, &signals)?;
     for note in spawned.notes {
         say(&format!("note: {note}"));
     }

@@ -17,6 +17,7 @@ use crate::base::fault::Place;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
+use crate::collective::Collective;
 use crate::digest::Average;
 use crate::digest::Figures;
 use crate::engine::Engine;
@@ -82,13 +83,14 @@ pub(super) fn work(
     let limit = memory_limit(common, seat, &*session, plane)?;
     let spec = clamp(&common.spec, limit)?;
     agree_on_plan(common, &spec, plane)?;
+    let call = call(spec.collective, &*session);
     let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
     let allocated = common.clock.now();
     prove_checker(common, &spec, seat, plane, &mut engine)?;
     if let Some(narrator) = narrator.as_deref_mut() {
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
-        narrator.begin(&spec, limit)?;
+        narrator.begin(&spec, limit, call)?;
     }
     let tally = sweep(common, &spec, &mut engine, narrator)?;
     plane.pulse().enter("closing the communicator");
@@ -115,6 +117,15 @@ fn open(
     plane.pulse().enter("waiting for the others' communicators");
     plane.barrier(step("the communicator", common.init_limit))?;
     Ok(session)
+}
+
+/// The header's word for how the library runs a collective.
+fn call(what: &dyn Collective, session: &dyn Session) -> &'static str {
+    if session.ops(0).has_native(what.name()) {
+        "native"
+    } else {
+        "composed"
+    }
 }
 
 /// The two halves of a result, so that the fault can travel and the value stay.

@@ -14,6 +14,7 @@ pub mod rank;
 pub mod redop;
 pub mod span;
 pub mod sweep;
+pub mod traffic;
 pub mod units;
 
 pub use clock::Clock;
@@ -23,4 +24,5 @@ pub use fault::{Fault, FaultContext, Kind};
 pub use rank::{Placement, Rank, World};
 pub use redop::RedOp;
 pub use span::{Buffer, Span};
+pub use traffic::{Traffic, Uneven};
 pub use units::{Bytes, GBps, Micros};

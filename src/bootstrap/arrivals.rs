@@ -151,7 +151,7 @@ pub(super) fn add_table(fault: Fault, seats: &[Seat]) -> Fault {
     let (first, rest): (Vec<&Seat>, Vec<&Seat>) =
         seats.iter().partition(|seat| blamed.contains(seat));
     for seat in first.into_iter().chain(rest) {
-        let same = |group: &&mut Vec<&Seat>| line_key(group[0]) == line_key(seat);
+        let same = |group: &&mut Vec<&Seat>| say_the_same(group[0], seat);
         match groups.iter_mut().find(same) {
             Some(group) => group.push(seat),
             None => groups.push(vec![seat]),
@@ -167,13 +167,13 @@ pub(super) fn add_table(fault: Fault, seats: &[Seat]) -> Fault {
     }
 }
 
-/// What seats on one line have in common.
-fn line_key(seat: &Seat) -> (&str, Option<(&str, (u64, u64, u64, bool))>) {
-    let said = seat.reading.as_ref();
-    (
-        seat.host.as_str(),
-        said.map(|said| (said.doing(), said.progress())),
-    )
+/// Whether two seats share a line.
+fn say_the_same(one: &Seat, other: &Seat) -> bool {
+    let said = |seat: &Seat| {
+        let reading = seat.reading.as_ref();
+        reading.map(|said| (said.doing().to_owned(), said.progress()))
+    };
+    one.host == other.host && said(one) == said(other)
 }
 
 fn cells(group: &[&Seat]) -> [String; 6] {
@@ -226,8 +226,8 @@ mod tests {
     use crate::base::Kind;
     use crate::bootstrap::testing;
 
-    fn reading(issued: u64, finished: u64, gpu: u32) -> Option<Vec<Reading>> {
-        Some(vec![Reading {
+    fn reading(issued: u64, finished: u64, gpu: u32) -> Vec<Reading> {
+        vec![Reading {
             phase: "measuring 1 MiB".to_owned(),
             phases: 4,
             issued,
@@ -235,7 +235,7 @@ mod tests {
             works: true,
             gpus: vec![gpu],
             ..Reading::default()
-        }])
+        }]
     }
 
     fn told(answers: &[Option<Vec<Reading>>], gone: &[bool]) -> String {
@@ -252,7 +252,7 @@ mod tests {
         let answers = [(49, 29), (49, 29), (30, 29), (47, 29), (49, 29)];
         let answers: Vec<_> = (0..5)
             .zip(answers)
-            .map(|(gpu, (issued, finished))| reading(issued, finished, gpu))
+            .map(|(gpu, (issued, finished))| Some(reading(issued, finished, gpu)))
             .collect();
         assert_eq!(
             told(&answers, &[false; 5]),
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_process_that_gives_no_answer_is_blamed_before_one_that_is_behind() {
-        let answers = [reading(9, 9, 0), None, reading(8, 8, 2)];
+        let answers = [Some(reading(9, 9, 0)), None, Some(reading(8, 8, 2))];
         let text = told(&answers, &[false; 3]);
         assert!(
             text.starts_with(
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn nobody_is_blamed_where_all_are_equally_far_and_the_dead_are_not_listed() {
-        let answers = [reading(9, 8, 0), None, reading(9, 8, 2)];
+        let answers = [Some(reading(9, 8, 0)), None, Some(reading(9, 8, 2))];
         let text = told(&answers, &[false, true, false]);
         assert!(text.starts_with("rank 1 (node1): nothing moved"), "{text}");
         assert!(
@@ -293,7 +293,8 @@ mod tests {
 
     #[test]
     fn several_that_are_behind_are_named_together() {
-        let answers = [reading(9, 8, 0), reading(7, 7, 1), reading(7, 7, 2)];
+        let answers = [(9, 8, 0), (7, 7, 1), (7, 7, 2)];
+        let answers = answers.map(|(issued, finished, gpu)| Some(reading(issued, finished, gpu)));
         let text = told(&answers, &[false; 3]);
         assert!(
             text.starts_with("ranks 1, 2 (node1) did not go on"),

@@ -11,6 +11,7 @@ pub struct Pulse {
     /// Phases entered so far: all members enter the same ones, so that fewer means further behind.
     phases: AtomicU64,
     issued: AtomicU64,
+    accepted: AtomicU64,
     finished: AtomicU64,
     waits: AtomicBool,
     works: AtomicBool,
@@ -27,6 +28,8 @@ pub struct Reading {
     pub phases: u64,
     /// Operations handed to the backend so far.
     pub issued: u64,
+    /// Operations whose call has returned.
+    pub accepted: u64,
     /// Operations known to be complete.
     pub finished: u64,
     /// Whether it has done its part and waits for the others at a step of the control plane.
@@ -36,6 +39,10 @@ pub struct Reading {
     /// The GPUs it drives; none on the CPU.
     pub gpus: Vec<u32>,
 }
+
+/// How far a member has come, ordered: phases, then operations issued, accepted and finished, then
+/// whether it has done its part of a step.
+pub type Progress = (u64, (u64, u64, u64), bool);
 
 impl Pulse {
     /// Says what comes next. Not for the inside of a timed window: it takes a lock.
@@ -48,6 +55,13 @@ impl Pulse {
     #[inline]
     pub fn issued(&self, operations: u64) {
         self.issued.fetch_add(operations, Ordering::Relaxed);
+    }
+
+    /// The calls of everything issued so far have returned.
+    #[inline]
+    pub fn accepted(&self) {
+        self.accepted
+            .store(self.issued.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Everything issued so far is complete.
@@ -100,6 +114,7 @@ impl Pulse {
             phase: lock(&self.phase).clone(),
             phases: self.phases.load(Ordering::Relaxed),
             issued: self.issued.load(Ordering::Relaxed),
+            accepted: self.accepted.load(Ordering::Relaxed),
             finished: self.finished.load(Ordering::Relaxed),
             waits: self.waits.load(Ordering::Relaxed),
             works: self.works.load(Ordering::Relaxed),
@@ -110,8 +125,9 @@ impl Pulse {
 
 impl Reading {
     /// How far it has come, to be compared with another member's: all go the same way.
-    pub fn progress(&self) -> (u64, u64, u64, bool) {
-        (self.phases, self.issued, self.finished, self.waits)
+    pub fn progress(&self) -> Progress {
+        let operations = (self.issued, self.accepted, self.finished);
+        (self.phases, operations, self.waits)
     }
 
     /// What it is doing, in words: `measuring 1 MiB`, `starting`.
@@ -157,6 +173,16 @@ mod tests {
         parts[1].enter("checking");
         assert_eq!(whole.read().describe(), "warming up, 5 issued, 5 finished");
         assert_eq!(whole.read_each()[1].phase, "checking");
+    }
+
+    #[test]
+    fn whose_call_has_not_returned_is_behind_those_that_have_issued_as_many() {
+        let (inside, out) = (Pulse::default(), Pulse::default());
+        for pulse in [&inside, &out] {
+            pulse.issued(1);
+        }
+        out.accepted();
+        assert!(inside.read().progress() < out.read().progress());
     }
 
     #[test]

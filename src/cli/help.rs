@@ -27,7 +27,7 @@ Exit codes:
   0  good
   2  usage: an option or a file says what is not accepted
   3  environment: library, device, memory, launch, output; or nothing could be measured
-  4  other ranks: a timeout, a lost rank, a disagreement
+  4  other ranks: a timeout, a lost rank, a disagreement; or a signal ended the run
   5  wrong data
 ";
 
@@ -38,6 +38,8 @@ Exit codes:
 pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
     match command.map(|word| word.to_string_lossy().into_owned()) {
         None => Ok(help()),
+        #[cfg(feature = "mpi")]
+        Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
         Some(word) => Err(Fault::usage(format!(
             "there is no help on `{word}`; accepted: {}",

@@ -6,18 +6,23 @@ mod args;
 pub mod environment;
 mod help;
 mod options;
+#[cfg(feature = "mpi")]
+mod pingpong;
 mod refusal;
 mod registry;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod uneven;
 mod values;
 mod whereabouts;
 
 pub use args::Args;
+#[cfg(feature = "mpi")]
+pub use pingpong::PingpongArgs;
 pub use whereabouts::WhereArgs;
 
-use crate::base::Fault;
+use crate::base::{Env, Fault};
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
@@ -27,6 +32,9 @@ use std::ffi::OsString;
 pub enum Parsed {
     /// Measure a collective.
     Measure(Box<Args>),
+    /// Measure two ranks alone.
+    #[cfg(feature = "mpi")]
+    Pingpong(Box<PingpongArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -50,24 +58,29 @@ const COMMANDS: &[Command] = &[
         name: "list",
         parse: |_| Ok(Parsed::Text(help::list())),
     },
+    #[cfg(feature = "mpi")]
+    Command {
+        name: pingpong::NAME,
+        parse: pingpong::parse,
+    },
     Command {
         name: whereabouts::NAME,
         parse: whereabouts::parse,
     },
 ];
 
-/// Reads a command line, the program's name included.
+/// Reads a command line, the program's name included, and the variables that stand for options.
 ///
 /// # Errors
 /// `Usage`, naming the option and what it accepts.
-pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Parsed, Fault> {
+pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Parsed, Fault> {
     let argv: Vec<OsString> = argv.into_iter().collect();
     let word = argv.get(1).and_then(|word| word.to_str());
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
-    command.map_or(measure as fn(&[OsString]) -> _, |command| command.parse)(&argv)
+    command.map_or_else(|| measure(&argv, env), |command| (command.parse)(&argv))
 }
 
-fn measure(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
     let options = match options::Options::try_parse_from(argv) {
         Ok(options) => options,
         Err(error) => return text_or_fault(&error),
@@ -79,7 +92,7 @@ fn measure(argv: &[OsString]) -> Result<Parsed, Fault> {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    resolve::resolve(options, argv).map(|args| Parsed::Measure(Box::new(args)))
+    resolve::resolve(options, argv, env).map(|args| Parsed::Measure(Box::new(args)))
 }
 
 /// clap hands help and version over as errors.

@@ -1,7 +1,10 @@
 //! The options as clap reads them: names, headings, help. [`super::resolve`] makes `Args` of them.
 
-use super::values::{MANY, MOST_PROCESSES, file, label, rendezvous, seconds, seed, size, whole};
+use super::values::{
+    MANY, MOST_PROCESSES, file, label, rendezvous, root, seconds, seed, size, whole,
+};
 use crate::base::Bytes;
+use crate::plan::Roots;
 use clap::{ArgAction, Args, Parser};
 use std::time::Duration;
 
@@ -66,6 +69,9 @@ pub(super) struct SizeOptions {
     /// Reduction: sum, prod, max, min, avg, mulsum or `all`
     #[arg(short = 'o', long, value_name = "OP", default_value = "sum")]
     pub op: String,
+    /// Root of collectives that have one: a rank, or -1 for all ranks one after the other
+    #[arg(short = 'r', long, value_name = "RANK", default_value = "0", value_parser = root, allow_hyphen_values = true)]
+    pub root: Roots,
 }
 
 /// How it is measured.

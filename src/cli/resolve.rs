@@ -3,8 +3,9 @@
 use super::args::Args;
 use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
+use super::uneven;
 use crate::base::sweep::{Step, Sweep};
-use crate::base::{Bytes, DataType, Fault, RedOp};
+use crate::base::{Bytes, DataType, Env, Fault, RedOp};
 use crate::collective;
 use crate::collective::Collective;
 use crate::digest::Average;
@@ -19,7 +20,7 @@ const MOST_RANKS_EACH: u64 = 4096;
 /// The most ranks in a world: more than any machine has, and far below what a rank's number can hold.
 const MOST_RANKS: u64 = 1 << 20;
 
-pub(super) fn resolve(options: Options, argv: Vec<String>) -> Result<Args, Fault> {
+pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<Args, Fault> {
     let Some(word) = &options.collective else {
         return Err(no_collective());
     };
@@ -28,8 +29,8 @@ pub(super) fn resolve(options: Options, argv: Vec<String>) -> Result<Args, Fault
     let results = options.results;
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
     Ok(Args {
-        plan: plan(what, &options.sizes, &options.loops)?,
-        threads: few_ranks(&options.world)?,
+        plan: plan(what, &options.sizes, &options.loops, env)?,
+        threads: options.world.nthreads,
         gpus: options.world.ngpus,
         average: Average::ALL[options.loops.average as usize],
         timestamps: results.report_timestamps != 0,
@@ -60,11 +61,20 @@ fn plan(
     what: &'static dyn Collective,
     sizes: &SizeOptions,
     loops: &LoopOptions,
+    env: &Env,
 ) -> Result<PlanSpec, Fault> {
+    let (uneven, rank_bytes) = if what.uses().uneven {
+        (uneven::uneven(env)?, uneven::rank_bytes(env)?)
+    } else {
+        Default::default()
+    };
     Ok(PlanSpec {
         collective: what,
         dtypes: one_or_all(&sizes.datatype, DataType::ALL)?,
         redops: one_or_all(&sizes.op, RedOp::ALL)?,
+        roots: sizes.root,
+        uneven,
+        rank_bytes,
         sweep: Sweep::new(sizes.minbytes, sizes.maxbytes, step(sizes))?,
         iterations: loops.iters,
         ops_per_batch: loops.agg_iters,
@@ -99,6 +109,7 @@ where
 
 /// Which launchers there are is known to the launchers.
 pub(super) fn launch(world: WorldOptions, timeout_init: Duration) -> Result<launcher::Wish, Fault> {
+    let ranks_per_process = few_ranks(&world)?;
     if let (Some(rank), Some(world)) = (world.rank, world.world) {
         require_below(rank, world)?;
     }
@@ -111,11 +122,11 @@ pub(super) fn launch(world: WorldOptions, timeout_init: Duration) -> Result<laun
         secret_file: world.secret_file,
         timeout_init,
         pmix_lib: world.pmix_lib,
-        ranks_per_process: world.nthreads * world.ngpus,
+        ranks_per_process,
     })
 }
 
-/// The threads of a process, if its ranks and those of all processes stay within reason.
+/// The ranks of a process, if they and those of all processes stay within reason.
 fn few_ranks(world: &WorldOptions) -> Result<u32, Fault> {
     let each = u64::from(world.nthreads) * u64::from(world.ngpus);
     let processes = u64::from(world.spawn.or(world.world).unwrap_or(1));
@@ -131,7 +142,7 @@ fn few_ranks(world: &WorldOptions) -> Result<u32, Fault> {
             each * processes
         )));
     }
-    Ok(world.nthreads)
+    Ok(world.nthreads * world.ngpus)
 }
 
 fn require_below(rank: u32, world: u32) -> Result<(), Fault> {

@@ -10,7 +10,10 @@ use std::time::Duration;
 
 fn read(line: &str) -> Result<Parsed, Fault> {
     let words = line.split_whitespace();
-    parse(std::iter::once("ncclbench").chain(words).map(Into::into))
+    parse(
+        std::iter::once("ncclbench").chain(words).map(Into::into),
+        &Env::default(),
+    )
 }
 
 fn args(line: &str) -> Args {
@@ -154,7 +157,10 @@ fn where_takes_the_launch_options_of_a_run() {
     assert!(args.json && args.backend.is_none());
     let spawned = where_args("where --spawn 4 --backend host");
     assert_eq!(spawned.launch.spawn, Some(4));
-    assert_eq!(spawned.backend.map(|one| one.name()), Some("host"));
+    assert_eq!(
+        spawned.backend.map(crate::backend::Backend::name),
+        Some("host")
+    );
     assert!(refusal("where --spawn 2 --launcher pmix").contains("exclude"));
     assert!(refusal("where -b 8").contains("-b"));
     assert!(refusal("where --timeout-init 0").contains("more than 0"));
@@ -174,8 +180,9 @@ fn where_has_a_page_of_help_of_its_own() {
 #[test]
 fn what_is_not_accepted_is_refused_with_what_is() {
     for (line, words) in [
-        ("", "allreduce, alltoall"),
-        ("frobnicate", "allreduce, alltoall"),
+        ("", "allreduce, allgather"),
+        ("frobnicate", "sendrecv, hypercube"),
+        ("broadcast -r -2", "-1 for all"),
         ("allreduce -d flaot", "bfloat16"),
         ("allreduce -o plus", "mulsum"),
         (
@@ -294,8 +301,10 @@ proptest! {
     #[test]
     fn every_line_is_refused_for_its_usage_or_valid(words in prop::collection::vec(word(), 0..12)) {
         let line = std::iter::once("ncclbench".to_owned()).chain(words);
-        match parse(line.map(Into::into)) {
+        match parse(line.map(Into::into), &Env::default()) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
+            #[cfg(feature = "mpi")]
+            Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));

@@ -1,6 +1,7 @@
 //! Readers of single values, each with a message that says what is accepted.
 
-use crate::base::Bytes;
+use crate::base::{Bytes, Rank};
+use crate::plan::Roots;
 use std::time::Duration;
 
 /// A size such as `8`, `1.5G`, `64K`.
@@ -27,6 +28,17 @@ pub(super) fn whole(
                     .ok_or_else(|| out_of_range(text, &range))
             })
     }
+}
+
+/// A rank, or `-1` (also `all`) for all of them. nccl-tests' documentation offers `all` too, which its
+/// program reads as 0.
+pub(super) fn root(text: &str) -> Result<Roots, String> {
+    if text == "-1" || text.eq_ignore_ascii_case("all") {
+        return Ok(Roots::All);
+    }
+    whole(0, MANY)(text)
+        .map(|root| Roots::One(Rank(root)))
+        .map_err(|_| format!("`{text}` is not a root; expected a rank, or -1 for all"))
 }
 
 /// The most that nccl-tests can hold in a C `int`.
@@ -143,6 +155,15 @@ mod tests {
     fn a_leading_zero_is_refused_because_nccl_tests_would_read_octal() {
         assert!(whole(0, MANY)("010").unwrap_err().contains("octal"));
         assert_eq!(whole(0, MANY)("0"), Ok(0));
+    }
+
+    #[test]
+    fn a_root_is_a_rank_or_all_of_them() {
+        assert_eq!(root("3"), Ok(Roots::One(Rank(3))));
+        assert_eq!((root("-1"), root("all")), (Ok(Roots::All), Ok(Roots::All)));
+        for text in ["-2", "any", "", "1.5"] {
+            assert!(root(text).unwrap_err().contains("-1 for all"), "{text}");
+        }
     }
 
     #[test]

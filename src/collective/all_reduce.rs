@@ -1,10 +1,9 @@
 //! All-reduce: every rank gets the reduction of all ranks' elements.
 
-use super::{Call, Collective, Layout, Uses};
+use super::{Call, Collective, Layout, Operator, Uses, equal};
 use crate::base::pattern::{Source, Stretch};
-use crate::base::{Bytes, DataType, Fault, Rank, RedOp, World};
+use crate::base::{Bytes, DataType, Fault, Rank, RedOp, Uneven, World};
 use crate::ops::Ops;
-use crate::record::InPlace;
 
 #[derive(Debug)]
 pub(super) struct AllReduce;
@@ -24,23 +23,15 @@ impl Collective for AllReduce {
 
     fn uses(&self) -> Uses {
         Uses {
-            redop: true,
+            redop: Operator::Applied,
             root: false,
             in_place: true,
+            uneven: false,
         }
     }
 
-    fn layout(&self, want: Bytes, dtype: DataType, _world: World) -> Layout {
-        let count = want.0 / dtype.size();
-        let size = Bytes(count * dtype.size());
-        Layout {
-            count,
-            send: count,
-            recv: count,
-            in_place: InPlace::Same,
-            size,
-            algo_bytes: size,
-        }
+    fn layout(&self, want: Bytes, dtype: DataType, _world: World, _uneven: &Uneven) -> Layout {
+        equal(want.0 / dtype.size(), dtype)
     }
 
     /// Every element crosses the busiest link 2(n−1)/n times whatever the algorithm, so that busbw
@@ -53,7 +44,7 @@ impl Collective for AllReduce {
         2.0 * (n - 1.0) / n
     }
 
-    fn launch(&self, ops: &dyn Ops, call: &Call) -> Result<(), Fault> {
+    fn launch(&self, ops: &dyn Ops, call: &Call, _layout: &Layout) -> Result<(), Fault> {
         ops.all_reduce(
             call.send,
             call.recv,

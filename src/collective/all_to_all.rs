@@ -1,8 +1,8 @@
 //! All-to-all: part `i` of rank `r`'s output is part `r` of rank `i`'s input.
 
-use super::{Call, Collective, Layout, Uses, aligned};
+use super::{Call, Collective, Layout, Operator, Uses, aligned, all_but_one};
 use crate::base::pattern::{Source, Stretch};
-use crate::base::{Bytes, DataType, Fault, Rank, World};
+use crate::base::{Bytes, DataType, Fault, Rank, Uneven, World};
 use crate::ops::Ops;
 use crate::record::InPlace;
 
@@ -24,13 +24,14 @@ impl Collective for AllToAll {
 
     fn uses(&self) -> Uses {
         Uses {
-            redop: false,
+            redop: Operator::None,
             root: false,
             in_place: false,
+            uneven: false,
         }
     }
 
-    fn layout(&self, want: Bytes, dtype: DataType, world: World) -> Layout {
+    fn layout(&self, want: Bytes, dtype: DataType, world: World, _uneven: &Uneven) -> Layout {
         let n = u64::from(world.0);
         let count = aligned(want.0 / dtype.size() / n, dtype);
         let size = Bytes(count * n * dtype.size());
@@ -41,6 +42,7 @@ impl Collective for AllToAll {
             in_place: InPlace::Same,
             size,
             algo_bytes: size,
+            traffic: None,
         }
     }
 
@@ -49,12 +51,11 @@ impl Collective for AllToAll {
     /// # Source
     /// nccl-tests, `doc/PERFORMANCE.md`, section `AlltoAll`.
     fn bus_factor(&self, world: World) -> f64 {
-        let n = f64::from(world.0);
-        (n - 1.0) / n
+        all_but_one(world)
     }
 
     /// The library's own call where it has one (NCCL 2.28 and newer), else grouped sends and receives.
-    fn launch(&self, ops: &dyn Ops, call: &Call) -> Result<(), Fault> {
+    fn launch(&self, ops: &dyn Ops, call: &Call, _layout: &Layout) -> Result<(), Fault> {
         if ops.has_native(self.name()) {
             return ops.all_to_all(call.send, call.recv, call.dtype);
         }

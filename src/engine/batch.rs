@@ -5,8 +5,10 @@
 //! back to back over rotating parts of the buffers, poll to completion, clock; time / (n·m).
 
 use super::Engine;
+use super::lane::Lane;
 use crate::base::Bytes;
 use crate::base::Fault;
+use crate::collective::Call;
 use crate::plan::Job;
 use crate::record::Blocking;
 use crate::record::Case;
@@ -76,37 +78,48 @@ impl Engine<'_> {
         Ok(sum)
     }
 
-    /// One iteration: `ops_per_batch` operations, in one group if there are several.
+    /// One iteration: `ops_per_batch` operations, in one group if there are several. Where an
+    /// operation has rounds, the group is one round of all of them.
     fn iterate(&mut self, job: &Job, iteration: u32) -> Result<(), Fault> {
         let m = job.case.ops_per_batch;
         let first = u64::from(iteration) * u64::from(m);
-        if m == 1 {
-            self.launch(job, first)?;
-        } else {
+        for round in 0..job.what.rounds(self.world) {
+            if m == 1 {
+                self.launch(job, first, round)?;
+                continue;
+            }
             let this = &*self;
-            this.session
-                .group(&mut || (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op)))?;
+            this.session.group(&mut || {
+                (0..u64::from(m)).try_for_each(|op| this.launch(job, first + op, round))
+            })?;
         }
+        self.plane.pulse().accepted();
         if self.rules.launches_block {
             self.plane.pulse().caught_up();
         }
         self.after_operation()
     }
 
-    /// Enqueues operation `index` on every lane of this thread.
-    fn launch(&self, job: &Job, index: u64) -> Result<(), Fault> {
+    /// Enqueues one round of operation `index` on every lane of this thread.
+    fn launch(&self, job: &Job, index: u64, round: u32) -> Result<(), Fault> {
         let shift = index % slots(self.capacity, &job.case) * job.case.size.0;
-        self.plane.pulse().issued(1);
+        if round == 0 {
+            self.plane.pulse().issued(1);
+        }
+        let launch = |index: usize, lane: &Lane| {
+            let call = Call {
+                round,
+                ..lane.call(&job.case, shift)
+            };
+            let ops = self.session.ops(index);
+            job.what.launch(ops, &call, &job.layout)
+        };
         if let [lane] = self.lanes.as_slice() {
-            return job
-                .what
-                .launch(self.session.ops(0), &lane.call(&job.case, shift));
+            return launch(0, lane);
         }
         self.session.group(&mut || {
-            self.lanes.iter().enumerate().try_for_each(|(index, lane)| {
-                job.what
-                    .launch(self.session.ops(index), &lane.call(&job.case, shift))
-            })
+            let mut lanes = self.lanes.iter().enumerate();
+            lanes.try_for_each(|(index, lane)| launch(index, lane))
         })
     }
 
@@ -128,7 +141,9 @@ impl Engine<'_> {
 
     /// Enqueues one operation at the start of the buffers.
     pub(super) fn enqueue_once(&mut self, job: &Job) -> Result<(), Fault> {
-        self.launch(job, 0)
+        (0..job.what.rounds(self.world)).try_for_each(|round| self.launch(job, 0, round))?;
+        self.plane.pulse().accepted();
+        Ok(())
     }
 
     /// Polls until all enqueued work is complete; gives the processor away between polls.

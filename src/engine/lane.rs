@@ -100,6 +100,7 @@ impl Lane {
             dtype: case.dtype,
             redop: case.redop,
             root: case.root.map(Rank),
+            round: 0,
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod clock;
 mod lane;
+pub mod pair;
 mod self_test;
 #[cfg(test)]
 mod tests;
@@ -237,7 +238,7 @@ impl<'a> Engine<'a> {
                 .seed
                 .wrapping_add(self.draws.wrapping_mul(pattern::SEED_STEP)),
             dtype: job.case.dtype,
-            redop: job.case.redop,
+            redop: job.case.redop.filter(|_| job.reduces()),
             world: self.world,
         }
     }

@@ -25,6 +25,7 @@ use crate::bootstrap::Bootstrap;
 use crate::bootstrap::PeerInfo;
 use crate::bootstrap::solo::Solo;
 use crate::collective;
+use crate::ops::Collectives;
 use crate::ops::Ops;
 use crate::plan;
 use crate::plan::Job;
@@ -99,6 +100,17 @@ impl Fake {
     }
 }
 
+impl Collectives for Fake {
+    fn all_reduce(&self, send: Span, recv: Span, _: DataType, _: RedOp) -> Result<(), Fault> {
+        if !self.offers {
+            return Err(Fault::unsupported("not here"));
+        }
+        self.open.set(self.open.get() + 1);
+        self.note(Deed::Reduce(send, recv));
+        Ok(())
+    }
+}
+
 impl Ops for Fake {
     fn rank(&self) -> Rank {
         Rank(1)
@@ -110,15 +122,6 @@ impl Ops for Fake {
 
     fn has_native(&self, _name: &str) -> bool {
         true
-    }
-
-    fn all_reduce(&self, send: Span, recv: Span, _: DataType, _: RedOp) -> Result<(), Fault> {
-        if !self.offers {
-            return Err(Fault::unsupported("not here"));
-        }
-        self.open.set(self.open.get() + 1);
-        self.note(Deed::Reduce(send, recv));
-        Ok(())
     }
 
     fn group(&self, body: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
@@ -192,6 +195,9 @@ fn spec() -> PlanSpec {
         collective: collective::by_name("allreduce").unwrap(),
         dtypes: vec![DataType::Float],
         redops: vec![RedOp::Sum],
+        roots: crate::plan::Roots::One(crate::base::Rank(0)),
+        uneven: crate::base::Uneven::default(),
+        rank_bytes: false,
         sweep: Sweep::new(Bytes(400), Bytes(1200), Step::Factor(3)).unwrap(),
         iterations: 5,
         ops_per_batch: 2,

@@ -6,6 +6,8 @@ use crate::base::Placement;
 use crate::base::Rank;
 use crate::base::Span;
 use crate::base::pattern::Recipe;
+use crate::base::pattern::Source;
+use crate::base::pattern::Stretch;
 use crate::plan::Job;
 use crate::record::BadElement;
 use crate::record::Case;
@@ -63,9 +65,9 @@ impl Engine<'_> {
         let mut found = None;
         for index in 0..self.lanes.len() {
             let lane = &self.lanes[index];
-            let expect =
-                job.what
-                    .expected(lane.rank, &job.layout, self.world, job.case.root.map(Rank));
+            let root = job.case.root.map(Rank);
+            let expect = job.what.expected(lane.rank, &job.layout, self.world, root);
+            let expect = in_place(job, lane.rank, expect);
             let output = lane.call(&job.case, 0).recv;
             if let Some(mut wrong) = self.session.verify(index, output, recipe, &expect)? {
                 self.sign(index, &mut wrong.first);
@@ -84,6 +86,42 @@ impl Engine<'_> {
             element.gpu = lane.gpu;
         }
     }
+}
+
+/// Where nothing is written in place, a rank's own input must still lie in its output; of a reduction's
+/// input no comparison is offered on a GPU, so that nothing is promised of it.
+fn in_place(job: &Job, rank: Rank, expect: Vec<Stretch>) -> Vec<Stretch> {
+    if job.case.placement == Placement::OutOfPlace {
+        return expect;
+    }
+    let rank_index = u64::from(rank.0);
+    let (first, sent) = match job.case.in_place {
+        InPlace::SendInRecv { stride } => (rank_index * stride, job.case.send_count),
+        InPlace::Same | InPlace::RecvInSend { .. } => (0, job.case.recv_count),
+    };
+    let own = |from: u64, to: u64| Stretch {
+        len: to - from,
+        source: if job.reduces() {
+            Source::Unspecified
+        } else {
+            let at = from - first;
+            Source::Copied { rank, at }
+        },
+    };
+    let split = |stretch: Stretch| {
+        let Source::Untouched { at } = stretch.source else {
+            return vec![stretch];
+        };
+        let end = at + stretch.len;
+        let (from, to) = (first.clamp(at, end), (first + sent).clamp(at, end));
+        let rest = |at: u64, end: u64| Stretch {
+            len: end - at,
+            source: Source::Untouched { at },
+        };
+        vec![rest(at, from), own(from, to), rest(to, end)]
+    };
+    let all = expect.into_iter().flat_map(split);
+    all.filter(|stretch| stretch.len > 0).collect()
 }
 
 /// An in-place output that is part of the input cannot be poisoned after the input is made, and

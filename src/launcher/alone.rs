@@ -45,7 +45,10 @@ impl Launcher for Alone {
                 processes: 1,
                 local_process: Some(0),
                 launcher: self.name(),
-                reason: "no launcher's variables are set".to_owned(),
+                reason: match wish.launcher {
+                    Some(_) => "`--launcher alone`".to_owned(),
+                    None => "no launcher's variables are set".to_owned(),
+                },
             },
             job: "alone".to_owned(),
             way: Way::Alone,

@@ -163,10 +163,10 @@ impl Meeting for Folder {
         self.until(limit, || there(leave(&self.path, &hello, &word)))?;
         let answer = self.until(limit, || {
             // a shared file system may remember that a name was not there, but not a whole list
-            match names(&self.path)?.contains(&reply) {
-                true => there(read(&self.path.join(&reply))),
-                false => Ok(None),
+            if !names(&self.path)?.contains(&reply) {
+                return Ok(None);
             }
+            there(read(&self.path.join(&reply)))
         });
         drop(fs::remove_file(self.path.join(&reply)));
         drop(fs::remove_file(&hello));
@@ -280,7 +280,7 @@ mod tests {
     use std::sync::atomic::AtomicU64;
     use std::sync::atomic::Ordering;
 
-    const SOON: Duration = Duration::from_secs(60);
+    const SOON: Duration = Duration::from_mins(1);
 
     /// Passes as it is waited on, with real pauses for the other threads.
     #[derive(Debug, Default)]

@@ -5,6 +5,7 @@
 
 use super::Wish;
 use super::compose::hex;
+use super::variables;
 use crate::base::Clock;
 use crate::base::Env;
 use crate::base::Fault;
@@ -61,9 +62,10 @@ pub struct Spawned {
 /// are passed on.
 ///
 /// # Errors
-/// `Usage` with `--rank` and the like, `Call` if a process cannot be started.
+/// `Usage` with `--rank` and the like, `Launch` in one of several processes that a launcher started, `Call` if a process cannot be started.
 pub fn spawn(
     wish: &Wish,
+    env: &Env,
     arguments: &[String],
     clock: &Arc<dyn Clock>,
     signals: &Receiver<i32>,
@@ -79,6 +81,7 @@ pub fn spawn(
             "invalid value `0` for `--spawn`; expected at least 1",
         ));
     }
+    refuse_one_of_many(count, env)?;
     let mut children = Vec::new();
     match start(count, &without_spawn(arguments), &mut children) {
         Ok(()) => Ok(look_after(children, clock.as_ref(), signals)),
@@ -92,6 +95,33 @@ pub fn spawn(
             ))
         }
     }
+}
+
+/// What launchers say of a process: its index, and how many there are.
+const ANNOUNCED: [(&str, &str); 4] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("RANK", "WORLD_SIZE"),
+    ("SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"),
+];
+
+/// In each of several processes that a launcher started, `--spawn` would make a world of its own, and the
+/// worlds would share the machine without knowing of each other.
+fn refuse_one_of_many(count: u32, env: &Env) -> Result<(), Fault> {
+    for (index, size) in ANNOUNCED {
+        if !env.has(index) {
+            continue;
+        }
+        let started = variables::optional_number(env, size)?.unwrap_or(1);
+        if started > 1 {
+            let text = format!(
+                "`--spawn {count}` would make {started} separate worlds, one in each process that a launcher started (`{size}={started}`)"
+            );
+            return Err(Fault::new(Kind::Launch, text)
+                .hint("leave `--spawn` out: processes that a launcher started find each other"));
+        }
+    }
+    Ok(())
 }
 
 fn start(

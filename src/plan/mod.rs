@@ -4,9 +4,10 @@
 //! run is planned all the same and becomes a waived row later.
 
 use crate::base::sweep::{Step, Sweep};
-use crate::base::{Bytes, DataType, Fault, Placement, RedOp, World};
+use crate::base::{Bytes, DataType, Fault, Placement, Rank, RedOp, Uneven, World};
 use crate::collective::Collective;
 use crate::collective::Layout;
+use crate::collective::Operator;
 use crate::record::{Blocking, Case, Settings};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -23,6 +24,12 @@ pub struct PlanSpec {
     pub dtypes: Vec<DataType>,
     /// Reduction operators; a collective that does not reduce ignores them.
     pub redops: Vec<RedOp>,
+    /// Roots; a collective without one ignores them.
+    pub roots: Roots,
+    /// The sizes of parts, where they differ.
+    pub uneven: Uneven,
+    /// Whether rows tell what each rank sends and receives, where that differs.
+    pub rank_bytes: bool,
     /// The sizes.
     pub sweep: Sweep,
     /// Iterations of the timed loop.
@@ -37,6 +44,15 @@ pub struct PlanSpec {
     pub blocking: Blocking,
     /// How often the sweep is run; 0 is for ever.
     pub cycles: u32,
+}
+
+/// Which ranks are the root, one after the other (nccl-tests' `-r`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Roots {
+    /// Every rank.
+    All,
+    /// This one.
+    One(Rank),
 }
 
 /// What is done with a case.
@@ -61,49 +77,68 @@ pub struct Job {
     pub work: Work,
 }
 
-/// The jobs of repetition `cycle` of the sweep, in nccl-tests' order: for each datatype and operator
-/// the warm-up, then each size out-of-place and in-place. Only the first repetition warms up.
+impl Job {
+    /// Whether the case's operator is applied, and not only named.
+    pub fn reduces(&self) -> bool {
+        self.what.uses().redop == Operator::Applied
+    }
+}
+
+/// The jobs of repetition `cycle` of the sweep, in nccl-tests' order: for each datatype, operator and
+/// root the warm-up, then each size out-of-place and in-place. Only the first repetition warms up.
 ///
-/// nccl-tests repeats inside each datatype and operator; here the repetitions are outermost.
+/// nccl-tests repeats inside each datatype, operator and root; here the repetitions are outermost.
 ///
 /// # Errors
-/// `Usage` if there would be more than [`MOST_JOBS`].
+/// `Usage` if there would be more than [`MOST_JOBS`], for a root that is no rank, and for sizes of
+/// parts that cannot be had.
 ///
 /// # Source
 /// nccl-tests 2.19.6, `src/common.cu`, `TimeTest`.
 pub fn jobs(spec: &PlanSpec, world: World, cycle: u32) -> Result<Vec<Job>, Fault> {
-    let redops = redops(spec);
-    require_few(spec, redops.len())?;
+    check(spec, world)?;
+    let (redops, roots) = (redops(spec), roots(spec, world)?);
     let mut jobs = Vec::new();
     for &dtype in &spec.dtypes {
         for &redop in &redops {
-            let maker = Maker {
-                spec,
-                world,
-                cycle,
-                dtype,
-                redop,
-            };
-            if cycle == 0 && spec.warmup > 0 {
-                jobs.extend(spec.sweep.warmup_sizes().map(|size| maker.warm_up(size)));
+            for &root in &roots {
+                let maker = Maker {
+                    spec,
+                    world,
+                    cycle,
+                    dtype,
+                    redop,
+                    root,
+                };
+                maker.sweep(&mut jobs);
             }
-            jobs.extend(
-                spec.sweep.sizes().flat_map(|size| {
-                    Placement::ALL.map(|placement| maker.measure(size, placement))
-                }),
-            );
         }
     }
     Ok(jobs)
 }
 
+/// Whether a world can have what is wished.
+///
+/// # Errors
+/// As [`jobs`].
+pub fn check(spec: &PlanSpec, world: World) -> Result<(), Fault> {
+    require_few(spec, redops(spec).len() * roots(spec, world)?.len())?;
+    if spec.collective.uses().uneven {
+        let (min, max) = (spec.sweep.min, spec.sweep.max);
+        return spec.uneven.check(world, min, max);
+    }
+    Ok(())
+}
+
 /// What identifies the plan: equal on ranks that will do the same, 16 hexadecimal digits.
 pub fn digest(spec: &PlanSpec, world: World) -> String {
     let text = format!(
-        "{} {:?} {:?} {:?} n{} m{} w{} c{} z{:?} N{} ranks{}",
+        "{} {:?} {:?} {:?} {:?} {:?} n{} m{} w{} c{} z{:?} N{} ranks{}",
         spec.collective.name(),
         spec.dtypes,
         redops(spec),
+        spec.roots,
+        spec.uneven,
         spec.sweep,
         spec.iterations,
         spec.ops_per_batch,
@@ -145,15 +180,16 @@ pub fn settings(spec: &PlanSpec, timestamps: bool) -> Settings {
 /// The measurements among `jobs` as lines of text, for `--dry-run`.
 pub fn listing(jobs: &[Job]) -> String {
     let mut text = format!(
-        "{:>14} {:>14} {:>14} {:>9} {:>7}  placement\n{:>14} {:>14} {:>14}\n",
-        "requested", "size", "count", "type", "redop", "(B)", "(B)", "(elements)"
+        "{:>14} {:>14} {:>14} {:>9} {:>7} {:>6}  placement\n{:>14} {:>14} {:>14}\n",
+        "requested", "size", "count", "type", "redop", "root", "(B)", "(B)", "(elements)"
     );
     for job in jobs.iter().filter(|job| job.work == Work::Measure) {
         let case = &job.case;
         let redop = case.redop.map_or("none", RedOp::name);
+        let root = case.root.map_or(-1, i64::from);
         let _ = writeln!(
             text,
-            "{:>14} {:>14} {:>14} {:>9} {redop:>7}  {}",
+            "{:>14} {:>14} {:>14} {:>9} {redop:>7} {root:>6}  {}",
             case.requested.0, case.size.0, case.count, case.dtype, case.placement
         );
     }
@@ -162,19 +198,31 @@ pub fn listing(jobs: &[Job]) -> String {
 
 /// A collective without an operator runs once, with none.
 fn redops(spec: &PlanSpec) -> Vec<Option<RedOp>> {
-    if spec.collective.uses().redop {
-        spec.redops.iter().copied().map(Some).collect()
-    } else {
-        vec![None]
+    match spec.collective.uses().redop {
+        Operator::None => vec![None],
+        Operator::Named | Operator::Applied => spec.redops.iter().copied().map(Some).collect(),
     }
 }
 
-fn require_few(spec: &PlanSpec, n_redops: usize) -> Result<(), Fault> {
+/// A collective without a root runs once, with none.
+fn roots(spec: &PlanSpec, world: World) -> Result<Vec<Option<Rank>>, Fault> {
+    match spec.roots {
+        _ if !spec.collective.uses().root => Ok(vec![None]),
+        Roots::All => Ok(world.ranks().map(Some).collect()),
+        Roots::One(root) if root.0 < world.0 => Ok(vec![Some(root)]),
+        Roots::One(root) => Err(Fault::usage(format!(
+            "root {root} is not a rank: accepted are 0 to {}, and -1 for all",
+            world.0 - 1
+        ))),
+    }
+}
+
+fn require_few(spec: &PlanSpec, n_kinds: usize) -> Result<(), Fault> {
     let sizes = match spec.sweep.step {
         Step::Bytes(step) => (spec.sweep.max.0 - spec.sweep.min.0) / step.max(1) + 1,
         Step::Factor(_) => 64,
     };
-    let kinds = (spec.dtypes.len() * n_redops) as u64;
+    let kinds = (spec.dtypes.len() * n_kinds) as u64;
     let jobs = sizes.saturating_mul(2).saturating_mul(kinds);
     if jobs <= MOST_JOBS {
         return Ok(());
@@ -185,24 +233,34 @@ fn require_few(spec: &PlanSpec, n_redops: usize) -> Result<(), Fault> {
     .hint("take a larger step with `-i`, or a factor with `-f`"))
 }
 
-/// Makes the cases of one datatype and operator.
+/// Makes the cases of one datatype, operator and root.
 struct Maker<'a> {
     spec: &'a PlanSpec,
     world: World,
     cycle: u32,
     dtype: DataType,
     redop: Option<RedOp>,
+    root: Option<Rank>,
 }
 
 impl Maker<'_> {
+    fn sweep(&self, jobs: &mut Vec<Job>) {
+        let spec = self.spec;
+        if self.cycle == 0 && spec.warmup > 0 {
+            jobs.extend(spec.sweep.warmup_sizes().map(|size| self.warm_up(size)));
+        }
+        let both = |size| Placement::ALL.map(|placement| self.measure(size, placement));
+        jobs.extend(spec.sweep.sizes().flat_map(both));
+    }
+
     fn measure(&self, size: Bytes, placement: Placement) -> Job {
         let what = self.spec.collective;
-        let layout = what.layout(size, self.dtype, self.world);
+        let layout = what.layout(size, self.dtype, self.world, &self.spec.uneven);
         let case = Case {
             collective: what.name().to_owned(),
             dtype: self.dtype,
             redop: self.redop,
-            root: None,
+            root: self.root.map(|root| root.0),
             placement,
             requested: size,
             size: layout.size,
@@ -217,6 +275,7 @@ impl Maker<'_> {
             ops_per_batch: self.spec.ops_per_batch,
             checks: self.spec.checks,
             cycle: self.cycle,
+            rank_bytes: self.rank_bytes(&layout),
         };
         Job {
             what,
@@ -224,6 +283,18 @@ impl Maker<'_> {
             case,
             work: Work::Measure,
         }
+    }
+
+    /// What each rank sends and receives, where that was asked for and differs.
+    fn rank_bytes(&self, layout: &Layout) -> Vec<[u64; 2]> {
+        let Some(traffic) = layout.traffic.as_ref().filter(|_| self.spec.rank_bytes) else {
+            return Vec::new();
+        };
+        let bytes = |rank| {
+            let elements = [traffic.sent(rank), traffic.received(rank)];
+            elements.map(|count| count * self.dtype.size())
+        };
+        self.world.ranks().map(bytes).collect()
     }
 
     fn warm_up(&self, size: Bytes) -> Job {

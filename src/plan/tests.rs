@@ -9,6 +9,9 @@ fn spec(name: &str) -> PlanSpec {
         collective: collective::by_name(name).unwrap(),
         dtypes: vec![DataType::Float],
         redops: vec![RedOp::Sum],
+        roots: crate::plan::Roots::One(crate::base::Rank(0)),
+        uneven: crate::base::Uneven::default(),
+        rank_bytes: false,
         sweep: Sweep::new(Bytes(8), Bytes(16 << 30), Step::Factor(2)).unwrap(),
         iterations: 20,
         ops_per_batch: 3,
@@ -98,6 +101,63 @@ fn types_and_operators_nest_and_a_collective_without_operator_runs_once() {
 }
 
 #[test]
+fn roots_are_innermost_and_each_warms_up() {
+    let mut spec = spec("reduce");
+    spec.sweep = Sweep::new(Bytes(64), Bytes(64), Step::Factor(2)).unwrap();
+    spec.redops = vec![RedOp::Max, RedOp::Avg];
+    spec.roots = Roots::All;
+    let all = jobs(&spec, World(3), 0).unwrap();
+    let warm_ups = all.iter().filter(|job| job.work == Work::WarmUp).count();
+    let kinds: Vec<_> = measured(&all)
+        .iter()
+        .step_by(2)
+        .map(|case| (case.redop.unwrap(), case.root.unwrap()))
+        .collect();
+    let both = [RedOp::Max, RedOp::Avg].into_iter();
+    let expected: Vec<_> = both
+        .flat_map(|redop| [0, 1, 2].map(|root| (redop, root)))
+        .collect();
+    assert_eq!((kinds, warm_ups), (expected, 6));
+}
+
+#[test]
+fn a_root_that_is_no_rank_is_refused_where_there_is_one() {
+    let mut spec = spec("scatter");
+    spec.roots = Roots::One(Rank(5));
+    let fault = jobs(&spec, World(5), 0).unwrap_err();
+    assert!(fault.message.contains("0 to 4"), "{fault}");
+    assert_eq!(
+        measured(&jobs(&spec, World(6), 0).unwrap())[0].root,
+        Some(5)
+    );
+    spec.collective = collective::by_name("allgather").unwrap();
+    assert_eq!(measured(&jobs(&spec, World(5), 0).unwrap())[0].root, None);
+}
+
+#[test]
+fn a_collective_that_only_names_an_operator_runs_for_each_and_reduces_nothing() {
+    let mut spec = spec("sendrecv");
+    spec.redops = vec![RedOp::Sum, RedOp::Prod];
+    let jobs = jobs(&spec, World(3), 1).unwrap();
+    assert_eq!(jobs.len(), 2 * 64);
+    assert!(
+        jobs.iter()
+            .all(|job| job.case.redop.is_some() && !job.reduces())
+    );
+}
+
+#[test]
+fn the_bytes_of_each_rank_are_in_the_case_where_they_differ_and_were_asked_for() {
+    let mut spec = spec("alltoallv");
+    let last = |spec: &PlanSpec| jobs(spec, World(3), 1).unwrap().pop().unwrap().case;
+    assert_eq!(last(&spec).rank_bytes, Vec::<[u64; 2]>::new());
+    spec.rank_bytes = true;
+    let case = last(&spec);
+    assert_eq!(case.rank_bytes, [[case.size.0; 2]; 3]);
+    assert!(case.size <= case.requested && case.size.0 > case.requested.0 - 64);
+}
+
+#[test]
 fn a_case_holds_the_collectives_numbers_for_an_odd_world() {
     let jobs = jobs(&spec("alltoall"), World(3), 4).unwrap();
     let case = &jobs[2 * 17].case;
@@ -133,7 +193,7 @@ fn a_sweep_that_nobody_could_wait_for_is_refused() {
 fn the_digest_tells_plans_apart_by_everything_that_ranks_must_agree_on() {
     let first = spec("allreduce");
     let mut digests = vec![digest(&first, World(2)), digest(&first, World(3))];
-    let changes: [fn(&mut PlanSpec); 9] = [
+    let changes: [fn(&mut PlanSpec); 11] = [
         |spec| spec.collective = collective::by_name("alltoall").unwrap(),
         |spec| spec.dtypes = vec![DataType::Half],
         |spec| spec.redops = vec![RedOp::Max],
@@ -143,6 +203,8 @@ fn the_digest_tells_plans_apart_by_everything_that_ranks_must_agree_on() {
         |spec| spec.warmup = 3,
         |spec| spec.checks = 2,
         |spec| spec.blocking = Blocking::Wait,
+        |spec| spec.roots = Roots::All,
+        |spec| spec.uneven = Uneven::Spread(0.5),
     ];
     for change in changes {
         let mut other = spec("allreduce");
@@ -171,6 +233,7 @@ fn the_listing_has_one_line_for_each_measurement() {
             "1431655764",
             "float",
             "none",
+            "-1",
             "in-place"
         ]
     );

@@ -44,9 +44,9 @@ pub struct Case {
     pub size: Bytes,
     /// The table's `count` column: the count argument of the call.
     pub count: u64,
-    /// What each rank sends.
+    /// What each rank sends, or the rank that sends the most.
     pub send_count: u64,
-    /// What each rank receives.
+    /// What each rank receives, or the rank that receives the most.
     pub recv_count: u64,
     /// Where the in-place form puts things.
     pub in_place: InPlace,
@@ -65,4 +65,7 @@ pub struct Case {
     pub checks: u32,
     /// Which repetition of the whole sweep this is, from 0.
     pub cycle: u32,
+    /// What each rank sends and receives in bytes, where parts differ in size and that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rank_bytes: Vec<[u64; 2]>,
 }

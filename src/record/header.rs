@@ -67,6 +67,10 @@ pub struct Header {
     pub collective: String,
     /// Which backend ran it.
     pub backend: String,
+    /// `native` where the collective was one call of the library, `composed` where it was made of
+    /// sends and receives; none in files of before this was kept.
+    #[serde(default)]
+    pub call: Option<String>,
     /// False for a cost model: nothing was measured.
     pub measured: bool,
     /// A stand-in library took part: a test of this program and not a measurement.

@@ -7,7 +7,7 @@ use super::cells::{general, number};
 use super::{Format, Report};
 use crate::base::moment;
 use crate::base::sweep::Step;
-use crate::base::{Placement, RedOp};
+use crate::base::{Bytes, GBps, Placement, RedOp};
 use crate::record::{Blocking, Case, Footer, Header, Outcome, Row, SeatRecord};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -85,7 +85,11 @@ impl Table {
                     let local = moment::local_text(&in_place.at, offset);
                     format!("{:>21}", local.unwrap_or_else(|| in_place.at.clone()))
                 });
-                format!("{}{first}{second}{stamp}\n", preamble(&out_of_place.case))
+                let ranks = rank_lines(out_of_place);
+                format!(
+                    "{}{first}{second}{stamp}\n{ranks}",
+                    preamble(&out_of_place.case)
+                )
             }
             _ => format!("{}{}", alone(out_of_place), alone(in_place)),
         }
@@ -199,8 +203,37 @@ fn preamble(case: &Case) -> String {
         case.size.0,
         case.count,
         case.dtype.name(),
-        case.redop.map_or("none", RedOp::name),
+        redop(case),
     )
+}
+
+/// The operator's column, which nccl-tests leaves empty for a hypercube.
+///
+/// # Source
+/// nccl-tests 2.19.6, `src/hypercube.cu`, `HyperCubeRunTest`.
+fn redop(case: &Case) -> &'static str {
+    match case.redop {
+        Some(redop) => redop.name(),
+        None if case.collective == "hypercube" => "",
+        None => "none",
+    }
+}
+
+/// What each rank sends and receives, where that was asked for, with its share of the first time.
+///
+/// # Source
+/// nccl-tests 2.19.6, `NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY`, which prints in the middle of a row.
+fn rank_lines(row: &Row) -> String {
+    let Outcome::Measured { time_us, .. } = row.outcome else {
+        return String::new();
+    };
+    let line = |(rank, [sent, received]): (usize, &[u64; 2])| {
+        let share = |bytes: u64| number(GBps::of(Bytes(bytes), time_us).0, 6);
+        let (out, into) = (share(*sent), share(*received));
+        let (sent, received) = (Bytes(*sent), Bytes(*received));
+        format!("# rank {rank} sends {sent} at {out} GB/s, receives {received} at {into} GB/s\n")
+    };
+    row.case.rank_bytes.iter().enumerate().map(line).collect()
 }
 
 /// The four cells of one placement; none where nothing was measured.
@@ -252,11 +285,13 @@ fn belong_together(first: &Case, second: &Case) -> bool {
 /// with its unit, because scripts search for the bytes of one row (`1073741824`).
 fn alone(row: &Row) -> String {
     let case = &row.case;
+    let root = case.root.map(|root| format!(" root {root}"));
     let what = format!(
-        "{} {} {}",
+        "{} {} {}{}",
         case.requested,
         case.dtype,
-        case.redop.map_or("none", RedOp::name)
+        case.redop.map_or("none", RedOp::name),
+        root.unwrap_or_default()
     );
     match &row.outcome {
         // nccl-tests prints nothing there; stderr and the run's file say why

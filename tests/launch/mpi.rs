@@ -6,7 +6,7 @@
 use super::cluster::{BOTH, PMI2, PMIX, VARIABLES, four_ranks, launch, mpich, open_mpi, slurm};
 use super::harness::{Finished, run};
 use super::table::Table;
-use super::{LIMIT, program, told};
+use super::{LIMIT, clean, program, told};
 use std::process::Command;
 
 /// A run in which MPI makes the world and runs the collective. Its ranks poll, and there may be more
@@ -127,7 +127,7 @@ fn mpi_as_launcher_alone_joins_the_host_backend() {
 
 #[test]
 #[ignore = "needs tests/all.sh"]
-fn mpi_under_the_usual_launchers_is_the_backend_alone() {
+fn mpi_as_backend_alone_joins_pmix_and_is_refused_a_line_that_is_taken() {
     for (command, hosts) in fitting() {
         let args = [
             "allreduce",
@@ -140,8 +140,46 @@ fn mpi_under_the_usual_launchers_is_the_backend_alone() {
             "-n",
             "5",
         ];
-        four(launch(command, &args), hosts).expect_right();
+        let finished = launch(command, &args);
+        if is_mpich() {
+            assert_ne!(finished.code(), Some(0), "{}", finished.told());
+            finished.expect_said("hint: give `--launcher mpi`");
+        } else {
+            four(finished, hosts).expect_right();
+        }
     }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn mpi_carries_the_messages_of_a_pair_rightly() {
+    let mut command = clean(if is_mpich() {
+        "mpirun.mpich"
+    } else {
+        "mpirun.openmpi"
+    });
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.args(["-n", "2"]);
+    let args = [
+        "pingpong",
+        "--launcher",
+        "mpi",
+        "-n",
+        "20",
+        "-w",
+        "2",
+        "-e",
+        "64K",
+    ];
+    let finished = launch(command, &args).expect_code(0);
+    let rows = finished
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    let rows: Vec<&str> = rows.filter(|line| !line.trim().is_empty()).collect();
+    assert_eq!(rows.len(), 17, "{}", finished.told());
+    assert!(rows.iter().all(|row| row.ends_with(" 0")), "{rows:?}");
 }
 
 #[test]
@@ -151,7 +189,7 @@ fn mpi_of_the_wrong_family_is_refused_and_not_four_worlds_of_one() {
         let finished = launch(command, BY_MPI);
         assert_ne!(finished.code(), Some(0), "{}", finished.told());
         assert!(!finished.stdout.contains("#wrong"), "{}", finished.told());
-        finished.expect_said("launcher and library do not fit");
+        finished.expect_said("this program is linked to");
     }
 }
 

@@ -45,6 +45,10 @@ fn more_ranks_than_anybody_has_are_refused_and_neither_waited_for_nor_counted_ro
             );
         }
     }
+    usage(
+        &["where", "-g", "4096", "-t", "4096"],
+        "16777216 ranks for each",
+    );
     let far = [
         "--rank",
         "0",
@@ -101,6 +105,19 @@ fn a_rank_whose_initialisation_fails_is_the_cause_that_all_are_told_and_nobody_w
 }
 
 #[test]
+fn a_call_that_hangs_where_all_have_issued_one_operation_is_named_too() {
+    for shape in [["--spawn", "3"], ["-t", "3"]] {
+        let mut command = faulty("STAND_IN_HANG", "1:2", &shape);
+        command
+            .env("NCCL_RAS_ADDR", "127.0.0.1:1")
+            .args(["-T", "2"]);
+        let finished = run(&mut command, LIMIT).expect_code(4);
+        finished.expect_said("error: rank 1 (");
+        finished.expect_said(", gpu 1): did not go on while warming up 16 B out-of-place");
+    }
+}
+
+#[test]
 fn a_variable_that_is_empty_names_no_library() {
     for variable in ["NCCLBENCH_NCCL", "NCCLBENCH_CUDA"] {
         let finished = run(&mut faulty(variable, "", &[]), LIMIT).expect_code(3);
@@ -113,6 +130,24 @@ fn a_first_device_beyond_the_last_is_refused() {
     for first in ["8", "4294967295"] {
         let finished = run(&mut faulty("NCCL_TESTS_DEVICE", first, &["-g", "2"]), LIMIT);
         finished.expect_code(2).expect_said("expected 0 to 7");
+    }
+}
+
+#[test]
+fn a_program_that_spawns_within_a_launch_of_many_is_refused_and_makes_no_worlds() {
+    for (index, size) in [
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"),
+    ] {
+        let mut command = program(SMALL);
+        command
+            .args(["--spawn", "3"])
+            .env(index, "0")
+            .env(size, "5");
+        let finished = run(&mut command, LIMIT).expect_code(3);
+        finished.expect_said("would make 5 separate worlds");
+        assert!(finished.stdout.is_empty(), "{}", finished.told());
+        run(command.env(size, "1"), LIMIT).expect_code(0);
     }
 }
 

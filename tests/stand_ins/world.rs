@@ -4,11 +4,11 @@ use crate::stand_ins::library;
 use crate::trial::{Said, Trial};
 use ncclbench::backend::{self, Abort, Equipment, Session, ThreadSeat, Wish};
 use ncclbench::base::pattern::Recipe;
-use ncclbench::base::{Buffer, Bytes, Clock, Env, Fault, Kind, Rank, Span, World};
+use ncclbench::base::{Buffer, Bytes, Clock, Env, Fault, Kind, Rank, Span, Uneven, World};
 use ncclbench::bootstrap::solo::Solo;
 use ncclbench::bootstrap::threads::ThreadPlane;
 use ncclbench::bootstrap::{Bootstrap, PeerInfo};
-use ncclbench::collective::Call;
+use ncclbench::collective::{Call, Layout};
 use ncclbench::engine::SystemClock;
 use ncclbench::record::Mismatches;
 use std::sync::{Arc, Mutex};
@@ -119,7 +119,7 @@ impl Worlds {
     }
 
     /// Runs `body` on every thread, with its seat and its place on the control plane.
-    fn on_threads<T: Send>(
+    pub(crate) fn on_threads<T: Send>(
         &self,
         body: impl Fn(&ThreadSeat, &dyn Bootstrap) -> T + Sync,
     ) -> Vec<T> {
@@ -266,6 +266,7 @@ impl<'a> Thread<'a> {
             dtype: trial.dtype,
             redop: trial.redop,
             root: None,
+            round: 0,
         }
     }
 
@@ -287,7 +288,7 @@ impl<'a> Thread<'a> {
             self.launch(trial)?;
         }
         self.drain()?;
-        let layout = trial.what().layout(trial.size(world), trial.dtype, world);
+        let layout = self.layout(trial);
         (0..lanes)
             .map(|lane| {
                 let expect = trial
@@ -300,11 +301,20 @@ impl<'a> Thread<'a> {
             .collect()
     }
 
+    fn layout(&self, trial: &Trial) -> Layout {
+        let world = self.seat.world;
+        let size = trial.size(world);
+        trial
+            .what()
+            .layout(size, trial.dtype, world, &Uneven::default())
+    }
+
     fn launch(&self, trial: &Trial) -> Result<(), Fault> {
-        let what = trial.what();
+        let (what, layout) = (trial.what(), self.layout(trial));
         self.session.group(&mut || {
-            (0..self.seat.ranks.len())
-                .try_for_each(|lane| what.launch(self.session.ops(lane), &self.call(lane, trial)))
+            (0..self.seat.ranks.len()).try_for_each(|lane| {
+                what.launch(self.session.ops(lane), &self.call(lane, trial), &layout)
+            })
         })
     }
 

@@ -48,7 +48,7 @@ const RANKS: [&str; 6] = [
 pub(super) fn run(args: &WhereArgs, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     if args.launch.spawn.is_some() {
-        return spawn::run(&args.launch, &args.argv, &clock)
+        return spawn::run(&args.launch, env, &args.argv, &clock)
             .unwrap_or_else(|ending| spawn::leave_with(&ending));
     }
     let here = match probe::here(args.host_label.as_deref()) {

@@ -164,9 +164,9 @@ fn world_of_one(all: &[Sighting]) -> Vec<Oddity> {
 /// Launchers whose variables always come with another's.
 fn companions(launcher: &str) -> &'static [&'static str] {
     match launcher {
-        "openmpi" | "pmi" => &["pmix", "slurm"],
+        "openmpi" | "pmi1" => &["pmix", "slurm"],
         "pmix" => &["slurm"],
-        "mpi" => &["openmpi", "pmix", "pmi", "slurm"],
+        "mpi" => &["openmpi", "pmix", "pmi1", "slurm"],
         // one that was passed over says so in a note
         "slurm" => &["pmix"],
         _ => &[],

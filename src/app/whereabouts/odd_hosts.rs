@@ -38,7 +38,7 @@ pub(super) fn hosts_text(hosts: &[&str]) -> String {
     }
 }
 
-fn sides<'a>(all: &'a [Sighting], say: impl Fn(&(&Sighting, u32)) -> Option<String>) -> Sides<'a> {
+fn sides(all: &[Sighting], say: impl Fn(&(&Sighting, u32)) -> Option<String>) -> Sides<'_> {
     let mut sides = Sides::new();
     for host in hosts(all) {
         if let Some(said) = say(&host) {

@@ -8,6 +8,7 @@ use super::sighting::Launch;
 use super::sighting::Machine;
 use super::sighting::Sighting;
 use super::text;
+use crate::base::Env;
 use crate::cli;
 use crate::cli::Parsed;
 use crate::cli::WhereArgs;
@@ -19,7 +20,7 @@ fn args(line: &str) -> WhereArgs {
     let words = ["ncclbench", "where"]
         .into_iter()
         .chain(line.split_whitespace());
-    match cli::parse(words.map(Into::into)).unwrap() {
+    match cli::parse(words.map(Into::into), &Env::default()).unwrap() {
         Parsed::Where(args) => *args,
         other => panic!("{other:?}"),
     }

@@ -131,7 +131,9 @@ impl AllReduce<'_> {
             &self.notice,
             piece_count(pieces.count())?,
             &mut |notices, piece| {
-                let buffers = self.comm.open_once(&mut buffers, notices, self.len)?;
+                let buffers = self
+                    .comm
+                    .open_once(&mut buffers, notices, (self.len, self.len))?;
                 for (at, len) in pieces.steps(piece as usize) {
                     let mut load = |local: usize, into: &mut [u8]| -> Result<(), Fault> {
                         buffers.send[local].load(at, into);
@@ -232,7 +234,9 @@ impl AllReduce<'_> {
         let (mut buffers, mut scratch) = (None, vec![0; STEP]);
         let count = piece_count(pieces.count())?;
         crew.work_together(&self.notice, count, &mut |notices, piece| {
-            let buffers = self.comm.open_once(&mut buffers, notices, self.len)?;
+            let buffers = self
+                .comm
+                .open_once(&mut buffers, notices, (self.len, self.len))?;
             for (at, len) in pieces.steps(piece as usize) {
                 whole.load(at, &mut scratch[..len]);
                 let sinks = buffers.recv.iter().skip(1);

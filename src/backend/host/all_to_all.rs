@@ -74,7 +74,7 @@ fn large(comm: &Comm, call: u64, part: usize, send: Span, recv: Span) -> Result<
     let mut buffers = None;
     let mut scratch = vec![0; STEP];
     crew.work_together(&notice, count, &mut |notices, piece| {
-        let buffers = comm.open_once(&mut buffers, notices, len)?;
+        let buffers = comm.open_once(&mut buffers, notices, (len, len))?;
         let (pair, piece) = (
             piece as usize / pieces.count(),
             piece as usize % pieces.count(),

@@ -75,24 +75,28 @@ impl Comm {
         &self,
         opened: &'a mut Option<Buffers>,
         notices: &[Notice],
-        len: usize,
+        lens: (usize, usize),
     ) -> Result<&'a Buffers, Fault> {
         match opened {
             Some(buffers) => Ok(buffers),
-            none => Ok(none.insert(self.open(notices, len)?)),
+            none => Ok(none.insert(self.open(notices, lens)?)),
         }
     }
 
-    /// Opens what notices say: every neighbour's send and receive buffer of `len` bytes.
+    /// Opens what notices say: every neighbour's send and receive buffer, with the bytes of each.
     ///
     /// # Errors
     /// `Call` if they cannot be mapped.
-    pub(super) fn open(&self, notices: &[Notice], len: usize) -> Result<Buffers, Fault> {
+    pub(super) fn open(
+        &self,
+        notices: &[Notice],
+        (send, recv): (usize, usize),
+    ) -> Result<Buffers, Fault> {
         let mut memory = self.memory.borrow_mut();
         let mut buffers = Buffers::default();
         for notice in notices {
-            buffers.send.push(memory.view(notice.send, len)?);
-            buffers.recv.push(memory.view(notice.recv, len)?);
+            buffers.send.push(memory.view(notice.send, send)?);
+            buffers.recv.push(memory.view(notice.recv, recv)?);
         }
         Ok(buffers)
     }

@@ -11,7 +11,7 @@
 //! | `board`, `memory` | what lies where in it: words that signal, buffers |
 //! | `patience`, `crew` | waiting; working together |
 //! | `links`, `exchange` | connections between hosts; messages over them |
-//! | `fold`, `all_reduce`, `all_to_all`, `point_to_point` | the algorithms |
+//! | `fold`, `all_reduce`, `all_to_all`, `reduce`, `point_to_point` | the algorithms |
 //! | `comm`, `verbs`, `session` | what the rest of the program sees |
 
 mod all_reduce;
@@ -27,6 +27,7 @@ mod links;
 mod memory;
 mod patience;
 mod point_to_point;
+mod reduce;
 mod roster;
 mod session;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::all_reduce::all_reduce;
 use super::all_to_all::all_to_all;
 use super::comm::Comm;
 use super::point_to_point::{self, Transfer};
+use super::reduce::{reduce, reduce_scatter};
 use crate::base::DataType;
 use crate::base::Fault;
 use crate::base::FaultContext;
@@ -11,6 +12,7 @@ use crate::base::Rank;
 use crate::base::RedOp;
 use crate::base::Span;
 use crate::base::World;
+use crate::ops::Collectives;
 use crate::ops::Ops;
 use std::cell::{Cell, RefCell};
 
@@ -50,19 +52,7 @@ impl Verbs {
     }
 }
 
-impl Ops for Verbs {
-    fn rank(&self) -> Rank {
-        self.comm.rank()
-    }
-
-    fn world(&self) -> World {
-        self.comm.world()
-    }
-
-    fn has_native(&self, name: &str) -> bool {
-        matches!(name, "allreduce" | "alltoall")
-    }
-
+impl Collectives for Verbs {
     fn all_reduce(
         &self,
         send: Span,
@@ -75,6 +65,43 @@ impl Ops for Verbs {
 
     fn all_to_all(&self, send: Span, recv: Span, dtype: DataType) -> Result<(), Fault> {
         all_to_all(&self.comm, send, recv, dtype).while_doing(|| "all-to-all".to_owned())
+    }
+
+    fn reduce_scatter(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+    ) -> Result<(), Fault> {
+        let done = reduce_scatter(&self.comm, send, recv, dtype, redop);
+        done.while_doing(|| "reduce-scatter".to_owned())
+    }
+
+    fn reduce(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+        root: Rank,
+    ) -> Result<(), Fault> {
+        let done = reduce(&self.comm, send, recv, (dtype, redop), root);
+        done.while_doing(|| "reduce".to_owned())
+    }
+}
+
+impl Ops for Verbs {
+    fn rank(&self) -> Rank {
+        self.comm.rank()
+    }
+
+    fn world(&self) -> World {
+        self.comm.world()
+    }
+
+    fn has_native(&self, name: &str) -> bool {
+        matches!(name, "allreduce" | "alltoall" | "reduce" | "reducescatter")
     }
 
     fn send(&self, from: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {

@@ -44,7 +44,12 @@ impl Backend for MpiBackend {
         false
     }
 
-    fn probe(&self, _wish: &Wish) -> Result<Equipment, Fault> {
+    fn launches_block(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, wish: &Wish) -> Result<Equipment, Fault> {
+        Mpi::expect_joinable(&wish.env)?;
         let library = LibraryRecord {
             name: "mpi".to_owned(),
             path: "linked".to_owned(),

@@ -15,6 +15,7 @@ use crate::ffi::mpi::Piece;
 use crate::ffi::mpi::Transfer;
 use crate::ffi::shm::Region;
 use crate::ffi::shm::SharedFile;
+use crate::ops::Collectives;
 use crate::ops::Ops;
 use std::cell::Cell;
 use std::cell::RefCell;
@@ -116,19 +117,7 @@ impl Verbs {
     }
 }
 
-impl Ops for Verbs {
-    fn rank(&self) -> Rank {
-        Rank(self.mpi.rank())
-    }
-
-    fn world(&self) -> World {
-        World(self.mpi.size())
-    }
-
-    fn has_native(&self, name: &str) -> bool {
-        matches!(name, "allreduce" | "alltoall")
-    }
-
+impl Collectives for Verbs {
     fn all_reduce(
         &self,
         send: Span,
@@ -147,6 +136,20 @@ impl Ops for Verbs {
         self.mpi
             .all_to_all(pair, dtype)
             .while_doing(|| "all-to-all".to_owned())
+    }
+}
+
+impl Ops for Verbs {
+    fn rank(&self) -> Rank {
+        Rank(self.mpi.rank())
+    }
+
+    fn world(&self) -> World {
+        World(self.mpi.size())
+    }
+
+    fn has_native(&self, name: &str) -> bool {
+        matches!(name, "allreduce" | "alltoall")
     }
 
     fn send(&self, from: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {

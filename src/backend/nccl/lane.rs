@@ -20,6 +20,7 @@ use crate::ffi::cuda::Memory;
 use crate::ffi::nccl::Exchange;
 use crate::ffi::nccl::Operator;
 use crate::ffi::nccl::Queue;
+use crate::ops::Collectives;
 use crate::ops::Ops;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -156,23 +157,7 @@ fn outside(span: Span) -> Fault {
     )
 }
 
-impl Ops for Lane {
-    fn rank(&self) -> Rank {
-        self.seat.rank
-    }
-
-    fn world(&self) -> World {
-        self.seat.world
-    }
-
-    fn has_native(&self, name: &str) -> bool {
-        match name {
-            "allreduce" => true,
-            "alltoall" => self.tools.nccl.has_all_to_all(),
-            _ => false,
-        }
-    }
-
+impl Collectives for Lane {
     fn all_reduce(
         &self,
         send: Span,
@@ -191,6 +176,71 @@ impl Ops for Lane {
         let data = self.exchange(send, recv, count, dtype)?;
         let done = self.tools.nccl.all_to_all(self.queue, data);
         done.map_err(|fault| self.placed(fault))
+    }
+
+    fn all_gather(&self, send: Span, recv: Span, dtype: DataType) -> Result<(), Fault> {
+        let data = self.exchange(send, recv, send.len / dtype.size(), dtype)?;
+        let done = self.tools.nccl.all_gather(self.queue, data);
+        done.map_err(|fault| self.placed(fault))
+    }
+
+    fn reduce_scatter(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+    ) -> Result<(), Fault> {
+        let data = self.exchange(send, recv, recv.len / dtype.size(), dtype)?;
+        let operator = self.operator(dtype, redop)?;
+        let done = self.tools.nccl.reduce_scatter(self.queue, data, operator);
+        done.map_err(|fault| self.placed(fault))
+    }
+
+    fn broadcast(&self, send: Span, recv: Span, dtype: DataType, root: Rank) -> Result<(), Fault> {
+        let data = self.exchange(send, recv, send.len / dtype.size(), dtype)?;
+        let done = self.tools.nccl.broadcast(self.queue, data, root.0);
+        done.map_err(|fault| self.placed(fault))
+    }
+
+    fn reduce(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+        root: Rank,
+    ) -> Result<(), Fault> {
+        let data = self.exchange(send, recv, send.len / dtype.size(), dtype)?;
+        let operator = self.operator(dtype, redop)?;
+        let done = self.tools.nccl.reduce(self.queue, data, operator, root.0);
+        done.map_err(|fault| self.placed(fault))
+    }
+
+    fn gather(&self, send: Span, recv: Span, dtype: DataType, root: Rank) -> Result<(), Fault> {
+        let data = self.exchange(send, recv, send.len / dtype.size(), dtype)?;
+        let done = self.tools.nccl.gather(self.queue, data, root.0);
+        done.map_err(|fault| self.placed(fault))
+    }
+
+    fn scatter(&self, send: Span, recv: Span, dtype: DataType, root: Rank) -> Result<(), Fault> {
+        let data = self.exchange(send, recv, recv.len / dtype.size(), dtype)?;
+        let done = self.tools.nccl.scatter(self.queue, data, root.0);
+        done.map_err(|fault| self.placed(fault))
+    }
+}
+
+impl Ops for Lane {
+    fn rank(&self) -> Rank {
+        self.seat.rank
+    }
+
+    fn world(&self) -> World {
+        self.seat.world
+    }
+
+    fn has_native(&self, name: &str) -> bool {
+        self.tools.nccl.has(name)
     }
 
     fn send(&self, from: Span, dtype: DataType, peer: Rank) -> Result<(), Fault> {

@@ -2,6 +2,7 @@
 
 use super::VirtualClock;
 use crate::base::{DataType, Fault, Rank, RedOp, Span, World};
+use crate::ops::Collectives;
 use crate::ops::Ops;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -113,6 +114,22 @@ impl Lane {
         f64::from(self.world.0)
     }
 
+    fn ring(&self, part: f64) {
+        let steps = self.ranks() - 1.0;
+        self.enqueue(part / MEMORY + steps * (STEP_US / 2.0 + part / LINK));
+    }
+
+    fn tree(&self, bytes: f64) {
+        let n = self.ranks();
+        let crosses = if n > 1.0 { bytes / LINK } else { 0.0 };
+        self.enqueue(bytes / MEMORY + n.log2().ceil() * STEP_US + crosses);
+    }
+
+    fn star(&self, part: f64) {
+        let others = self.ranks() - 1.0;
+        self.enqueue(part / MEMORY + STEP_US + others * part / LINK);
+    }
+
     fn peer_to_peer(&self, sent: u64, received: u64) {
         let group = self.group.get().unwrap_or_default();
         let gathered = Group {
@@ -137,19 +154,7 @@ impl Group {
     }
 }
 
-impl Ops for Lane {
-    fn rank(&self) -> Rank {
-        self.rank
-    }
-
-    fn world(&self) -> World {
-        self.world
-    }
-
-    fn has_native(&self, name: &str) -> bool {
-        ["allreduce", "alltoall"].contains(&name)
-    }
-
+impl Collectives for Lane {
     /// A tree's latency and a ring's bandwidth: the better of the two everywhere, as tuners aim for.
     fn all_reduce(
         &self,
@@ -171,6 +176,60 @@ impl Ops for Lane {
         let bytes = float(send.len);
         self.enqueue(bytes / n / MEMORY + (n - 1.0) * STEP_US / 2.0 + (n - 1.0) / n * bytes / LINK);
         Ok(())
+    }
+
+    /// A ring: n − 1 steps, each of one part.
+    fn all_gather(&self, send: Span, _recv: Span, _dtype: DataType) -> Result<(), Fault> {
+        self.ring(float(send.len));
+        Ok(())
+    }
+
+    /// A ring, as for an all-gather.
+    fn reduce_scatter(
+        &self,
+        _send: Span,
+        recv: Span,
+        _dtype: DataType,
+        _redop: RedOp,
+    ) -> Result<(), Fault> {
+        self.ring(float(recv.len));
+        Ok(())
+    }
+
+    /// A tree's latency, and every element over every link once.
+    fn broadcast(&self, send: Span, _: Span, _: DataType, _root: Rank) -> Result<(), Fault> {
+        self.tree(float(send.len));
+        Ok(())
+    }
+
+    fn reduce(&self, send: Span, _: Span, _: DataType, _: RedOp, _root: Rank) -> Result<(), Fault> {
+        self.tree(float(send.len));
+        Ok(())
+    }
+
+    /// All but one part of n over the root's link.
+    fn gather(&self, send: Span, _: Span, _: DataType, _root: Rank) -> Result<(), Fault> {
+        self.star(float(send.len));
+        Ok(())
+    }
+
+    fn scatter(&self, _: Span, recv: Span, _: DataType, _root: Rank) -> Result<(), Fault> {
+        self.star(float(recv.len));
+        Ok(())
+    }
+}
+
+impl Ops for Lane {
+    fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    fn world(&self) -> World {
+        self.world
+    }
+
+    fn has_native(&self, name: &str) -> bool {
+        !["alltoallv", "sendrecv", "hypercube"].contains(&name)
     }
 
     fn send(&self, from: Span, _dtype: DataType, _peer: Rank) -> Result<(), Fault> {

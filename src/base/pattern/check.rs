@@ -122,7 +122,9 @@ impl Tally {
     /// Compares part of a stretch that begins at element `start` of the output; the part begins at `from`.
     fn compare(&mut self, recipe: &Recipe, source: &Source, (start, from): (u64, u64), got: &[u8]) {
         let size = recipe.dtype.size();
-        let (Source::Reduced { at } | Source::Copied { at, .. }) = *source else {
+        let (Source::Reduced { at } | Source::Copied { at, .. } | Source::Untouched { at }) =
+            *source
+        else {
             return;
         };
         let per_word = u64::from(self.lanes.count());
@@ -143,6 +145,7 @@ impl Tally {
         };
         match *source {
             Source::Copied { rank, .. } => stream::with_input(&recipe.input(rank), compare),
+            Source::Untouched { .. } => compare.visit(&recipe.poison()),
             _ => compare.visit(&recipe.result()),
         }
     }

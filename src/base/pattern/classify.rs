@@ -195,7 +195,7 @@ impl Suspect<'_> {
                 rank,
                 at: moved(at)?,
             },
-            Source::Unspecified => return None,
+            Source::Untouched { .. } | Source::Unspecified => return None,
         };
         expected_bits(self.recipe, &source, 0)
     }

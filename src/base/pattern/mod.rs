@@ -68,6 +68,11 @@ pub enum Source {
         /// First index.
         at: u64,
     },
+    /// Nothing: what the output held before the operation must still be there.
+    Untouched {
+        /// Index of the first element in the output.
+        at: u64,
+    },
     /// Nothing is promised.
     Unspecified,
 }
@@ -119,6 +124,7 @@ pub fn expected_bits(recipe: &Recipe, source: &Source, offset: u64) -> Option<u6
     match *source {
         Source::Reduced { at } => Some(plain_bits(&recipe.result(), at + offset)),
         Source::Copied { rank, at } => Some(input_bits(recipe, rank, at + offset)),
+        Source::Untouched { at } => Some(poison_bits(recipe, at + offset)),
         Source::Unspecified => None,
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct Core {
 enum Stage {
     Joining { deadline: Duration },
     Running,
-    Asking(Inquest),
+    Asking(Box<Inquest>),
     Over,
 }
 
@@ -322,7 +322,7 @@ impl Core {
     /// The inquest, opened if the run was going on; `None` if it was not.
     fn inquest(&mut self, now: Duration) -> Option<&mut Inquest> {
         if matches!(self.stage, Stage::Running) {
-            self.stage = Stage::Asking(Inquest::open(self.peers.clone(), now));
+            self.stage = Stage::Asking(Box::new(Inquest::open(self.peers.clone(), now)));
         }
         match &mut self.stage {
             Stage::Asking(inquest) => Some(inquest),

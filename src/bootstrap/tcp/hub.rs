@@ -8,7 +8,7 @@ use super::desk::Desk;
 use super::frame::MEMBER_LIMIT;
 use super::line::{self, Line, Who};
 use super::link::{self, Reading, packet};
-use super::mailbox::{Letter, Mailbox};
+use super::mailbox::{self, Letter, Mailbox};
 use super::message::{Hello, Message};
 use crate::base::{Clock, Fault, Kind};
 use crate::bootstrap::witness::ANSWER_LIMIT;
@@ -195,23 +195,11 @@ impl Hub {
             Message::Release(release) => self.desk.put_release(release),
             Message::Query => {
                 self.core.answered(0, self.pulse.read_each());
-                self.ask_witness();
+                if mailbox::ask(&self.mailbox, self.desk.stand.take()) {
+                    self.core.await_witness(self.clock.now() + ANSWER_LIMIT);
+                }
             }
             _ => {}
-        }
-    }
-
-    /// Asks the witness, if there is one, on a thread of its own.
-    fn ask_witness(&mut self) {
-        let Some(witness) = self.desk.stand.take() else {
-            return;
-        };
-        let mailbox = Arc::clone(&self.mailbox);
-        let ask = move || mailbox.put(Letter::Witnessed(witness.ask()));
-        let thread = std::thread::Builder::new().name("witness".to_owned());
-        // without a thread the report lacks what it would have said
-        if thread.spawn(ask).is_ok() {
-            self.core.await_witness(self.clock.now() + ANSWER_LIMIT);
         }
     }
 

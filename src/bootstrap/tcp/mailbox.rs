@@ -1,9 +1,10 @@
 //! How the first process's engine thread talks to the hub in its own process: no connection, a wake-up.
 
 use super::message::Message;
+use crate::bootstrap::Witness;
 use mio::{Registry, Token, Waker};
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the first process's engine thread says to its own hub.
 #[derive(Debug)]
@@ -47,4 +48,16 @@ impl Mailbox {
     pub(super) fn take(&self) -> Vec<Letter> {
         std::mem::take(&mut *self.lock())
     }
+}
+
+/// Asks a witness on a thread of its own, which leaves what it says in the mailbox; false if there
+/// is none, or no thread, and then the report lacks what it would have said.
+pub(super) fn ask(mailbox: &Arc<Mailbox>, witness: Option<Witness>) -> bool {
+    let Some(witness) = witness else {
+        return false;
+    };
+    let mailbox = Arc::clone(mailbox);
+    let work = move || mailbox.put(Letter::Witnessed(witness.ask()));
+    let thread = std::thread::Builder::new().name("witness".to_owned());
+    thread.spawn(work).is_ok()
 }

@@ -194,6 +194,10 @@ fn runs(
         first += stretch.len;
         match stretch.source {
             Source::Unspecified => continue,
+            Source::Untouched { at } => {
+                run.at = at;
+                run.plain = recipe.poison().into();
+            }
             Source::Reduced { at } => {
                 run.at = at;
                 run.tolerance = u64::from(recipe.exactness() == Exactness::OneUlp);

@@ -27,7 +27,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// How long MPI may take to start; libraries wait in it for processes that never come.
-const INIT_LIMIT: Duration = Duration::from_secs(60);
+const INIT_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long it may take to end.
 const BYE_LIMIT: Duration = Duration::from_secs(5);
@@ -87,13 +87,25 @@ impl Mpi {
             Stage::Live(one) => one.upgrade().ok_or_else(over),
             Stage::After => Err(over()),
             Stage::Before => {
-                world::expect_manager(env)?;
+                world::expect_manager(env, &library_version()?)?;
                 let one = Arc::new(Self::start()?);
                 *stage = Stage::Live(Arc::downgrade(&one));
                 drop(stage);
                 world::expect_size(env, one.size, &one.library)?;
                 Ok(one)
             }
+        }
+    }
+
+    /// Whether a backend can join: MPI has been started by the launcher, or can be started beside it.
+    ///
+    /// # Errors
+    /// `Launch`, naming the launcher to ask for.
+    pub fn expect_joinable(env: &Env) -> Result<(), Fault> {
+        match &*STAGE.lock().unwrap_or_else(PoisonError::into_inner) {
+            Stage::Live(_) => Ok(()),
+            Stage::After => Err(over()),
+            Stage::Before => world::expect_free_line(env),
         }
     }
 
@@ -104,9 +116,8 @@ impl Mpi {
         let thread = std::thread::Builder::new().name("mpi".to_owned());
         let body = move || {
             let started = mpi::initialize_with_threading(Threading::Multiple);
-            let (universe, level) = match started {
-                Some((universe, level)) => (universe, level),
-                None => return drop(tell.send(Err(over()))),
+            let Some((universe, level)) = started else {
+                return drop(tell.send(Err(over())));
             };
             drop(tell.send(Ok(level)));
             // an error means that everybody has let go

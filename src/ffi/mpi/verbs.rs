@@ -70,7 +70,7 @@ impl Mpi {
         redop: RedOp,
     ) -> Result<(), Fault> {
         let (kind, op, count) = (number(dtype)?, operator(redop)?, send.count(dtype.size())?);
-        let from = self.source(send, recv);
+        let from = source(send, recv);
         // SAFETY: both stretches lie in mappings that live through the call, which blocks, and have
         // `count` elements each; they do not overlap, or are one, which MPI is told.
         let code = unsafe {
@@ -93,7 +93,7 @@ impl Mpi {
             ..send
         };
         let (kind, count) = (word(dtype), part.count(dtype.size())?);
-        let (from, into) = (self.source(send, recv), recv.address());
+        let (from, into) = (source(send, recv), recv.address());
         // SAFETY: as in `all_reduce`; each buffer has `size` parts of `count` elements.
         let code = unsafe {
             sys::MPI_Alltoall(from, count, kind, into, count, kind, sys::RSMPI_COMM_WORLD)
@@ -137,21 +137,21 @@ impl Mpi {
             unsafe { sys::MPI_Waitall(count, requests.as_mut_ptr(), sys::RSMPI_STATUSES_IGNORE) };
         posted.and_then(|()| check("MPI_Waitall", code))
     }
+}
 
-    /// What MPI is told to send from: `MPI_IN_PLACE` where it is where the result goes.
-    ///
-    /// # Source
-    /// `mpi.h`: Open MPI, whose handles are pointers, defines it as 1; MPICH, whose handles are
-    /// numbers, as -1.
-    fn source(&self, send: Piece<'_>, recv: Piece<'_>) -> *const c_void {
-        if !send.is(recv) {
-            return send.address();
-        }
-        if size_of::<sys::MPI_Comm>() == size_of::<usize>() {
-            ptr::without_provenance(1)
-        } else {
-            ptr::without_provenance(usize::MAX)
-        }
+/// What MPI is told to send from: `MPI_IN_PLACE` where it is where the result goes.
+///
+/// # Source
+/// `mpi.h`: Open MPI, whose handles are pointers, defines it as 1; MPICH, whose handles are
+/// numbers, as -1.
+fn source(send: Piece<'_>, recv: Piece<'_>) -> *const c_void {
+    if !send.is(recv) {
+        return send.address();
+    }
+    if size_of::<sys::MPI_Comm>() == size_of::<usize>() {
+        ptr::without_provenance(1)
+    } else {
+        ptr::without_provenance(usize::MAX)
     }
 }
 

@@ -35,20 +35,52 @@ fn said(env: &Env) -> Result<Option<(&'static str, u32)>, Fault> {
 }
 
 /// Refuses what MPI's own start would end the process for: a step of several tasks in which no
-/// process manager speaks.
+/// process manager speaks to this library.
 ///
 /// # Errors
 /// `Launch`, saying how to start it.
-pub(super) fn expect_manager(env: &Env) -> Result<(), Fault> {
+pub(super) fn expect_manager(env: &Env, library: &str) -> Result<(), Fault> {
     let managers = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"];
+    // the last one is foreign to Open MPI, which in a step does not start without its own
+    let known = if is_open_mpi(library) { 2 } else { 3 };
+    let managers = managers.iter().take(known);
     match said(env)? {
-        Some((name, size)) if size > 1 && !managers.iter().any(|one| env.has(one)) => {
+        Some((name, size)) if size > 1 && env.has("SLURM_STEP_ID") => {
+            if managers.into_iter().any(|one| env.has(one)) {
+                return Ok(());
+            }
             let text = format!("`{name}={size}`, but no process manager speaks to MPI here");
-            Err(Fault::new(Kind::Launch, text).hint(
-                "start an Open MPI build by `srun --mpi=pmix`, an MPICH build by `srun --mpi=pmi2`",
-            ))
+            Err(Fault::new(Kind::Launch, text)
+                .detail(format!("this program is linked to {library}"))
+                .hint(format!("start it by {}", fitting(library))))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses a process manager's only line for two who speak: another launcher has it already.
+///
+/// # Errors
+/// `Launch`, naming the launcher to ask for.
+pub(super) fn expect_free_line(env: &Env) -> Result<(), Fault> {
+    match said(env)? {
+        Some((_, size)) if size > 1 && env.has("PMI_FD") => {
+            let text = "MPI must speak to the process manager itself, and `PMI_FD` is taken";
+            Err(Fault::new(Kind::Launch, text).hint("give `--launcher mpi`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_open_mpi(library: &str) -> bool {
+    library.starts_with("Open MPI")
+}
+
+fn fitting(library: &str) -> &'static str {
+    if is_open_mpi(library) {
+        "Open MPI's `mpirun` or `srun --mpi=pmix`"
+    } else {
+        "MPICH's `mpiexec` or `srun --mpi=pmi2`"
     }
 }
 
@@ -62,14 +94,9 @@ pub(super) fn expect_size(env: &Env, size: u32, library: &str) -> Result<(), Fau
             let text = format!(
                 "MPI made a world of {size}, but `{name}={said}`: launcher and library do not fit"
             );
-            let other = if library.starts_with("Open MPI") {
-                "Open MPI's `mpirun` or `srun --mpi=pmix`"
-            } else {
-                "MPICH's `mpiexec` or `srun --mpi=pmi2`"
-            };
             Err(Fault::new(Kind::Launch, text)
                 .detail(format!("this program is linked to {library}"))
-                .hint(format!("start it by {other}")))
+                .hint(format!("start it by {}", fitting(library))))
         }
         _ => Ok(()),
     }
@@ -87,7 +114,7 @@ mod tests {
         let fault = expect_size(&hydra, 1, "Open MPI v4.1.4").unwrap_err();
         assert!(fault.message.contains("`PMI_SIZE=4`"), "{fault}");
         assert!(fault.hints[0].contains("Open MPI's"), "{fault}");
-        let step = Env::from_iter(STEP.into_iter().chain([("PMIX_RANK", "0")]));
+        let step: Env = STEP.into_iter().chain([("PMIX_RANK", "0")]).collect();
         let fault = expect_size(&step, 1, "MPICH Version: 4.0.2").unwrap_err();
         assert!(fault.hints[0].contains("pmi2"), "{fault}");
         assert_eq!(expect_size(&hydra, 4, "MPICH"), Ok(()));
@@ -97,18 +124,30 @@ mod tests {
     #[test]
     fn the_daemons_step_inside_an_allocation_does_not_count() {
         let mpirun = [("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "7")];
-        let env = Env::from_iter(STEP.into_iter().chain(mpirun));
+        let env: Env = STEP.into_iter().chain(mpirun).collect();
         assert_eq!(expect_size(&env, 7, "Open MPI"), Ok(()));
         assert!(expect_size(&env, 4, "Open MPI").is_err());
     }
 
     #[test]
     fn a_step_without_a_process_manager_is_refused_before_mpi_is_started() {
-        let env = Env::from_iter(STEP);
-        assert!(expect_manager(&env).unwrap_err().hints[0].contains("srun --mpi=pmix"));
-        let env = Env::from_iter(STEP.into_iter().chain([("PMIX_RANK", "0")]));
-        assert_eq!(expect_manager(&env), Ok(()));
+        let with = |more: &[(&'static str, &'static str)]| -> Env {
+            STEP.into_iter().chain(more.iter().copied()).collect()
+        };
+        let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "4"), ("PMI_FD", "7")];
+        for (library, more, fits) in [
+            ("Open MPI v4.1.4", &[][..], false),
+            ("Open MPI v4.1.4", &[("PMIX_RANK", "0")][..], true),
+            ("Open MPI v4.1.4", &pmi[..], false),
+            ("MPICH Version: 4.0.2", &[][..], false),
+            ("MPICH Version: 4.0.2", &pmi[..], true),
+        ] {
+            let outcome = expect_manager(&with(more), library);
+            assert_eq!(outcome.is_ok(), fits, "{library} {more:?}: {outcome:?}");
+        }
+        assert!(expect_free_line(&with(&pmi)).is_err());
+        assert_eq!(expect_free_line(&with(&[("PMIX_RANK", "0")])), Ok(()));
         let wrong = Env::from_iter([("PMI_RANK", "3"), ("PMI_SIZE", "many")]);
-        assert!(expect_manager(&wrong).is_err());
+        assert!(expect_manager(&wrong, "MPICH").is_err());
     }
 }

@@ -5,6 +5,7 @@
 //! NCCL starts a thread for every group call (`src/group.cc`, `ncclGroupEndInternal`), which would
 //! be timed with the operation. Deadlines are therefore the caller's business.
 
+mod collectives;
 mod memory;
 mod sys;
 mod verbs;
@@ -161,9 +162,15 @@ impl Nccl {
         }
     }
 
-    /// Whether it has `ncclAlltoAll` (2.28 and newer).
-    pub fn has_all_to_all(&self) -> bool {
-        self.calls.all_to_all.is_some()
+    /// Whether it has a collective, by our name, as one call: some came with 2.28.
+    pub fn has(&self, collective: &str) -> bool {
+        match collective {
+            "allreduce" | "allgather" | "reducescatter" | "broadcast" | "reduce" => true,
+            "alltoall" => self.calls.all_to_all.is_some(),
+            "gather" => self.calls.gather.is_some(),
+            "scatter" => self.calls.scatter.is_some(),
+            _ => false,
+        }
     }
 
     /// Whether it has `ncclCommInitRankScalable` (2.23 and newer).

@@ -170,6 +170,15 @@ foreign_table! {
         group_end = c"ncclGroupEnd"();
         all_reduce = c"ncclAllReduce"(
             *const c_void, *mut c_void, usize, DataTypeCode, RedOpCode, CommHandle, StreamHandle);
+        all_gather = c"ncclAllGather"(
+            *const c_void, *mut c_void, usize, DataTypeCode, CommHandle, StreamHandle);
+        reduce_scatter = c"ncclReduceScatter"(
+            *const c_void, *mut c_void, usize, DataTypeCode, RedOpCode, CommHandle, StreamHandle);
+        broadcast = c"ncclBroadcast"(
+            *const c_void, *mut c_void, usize, DataTypeCode, c_int, CommHandle, StreamHandle);
+        reduce = c"ncclReduce"(
+            *const c_void, *mut c_void, usize, DataTypeCode, RedOpCode, c_int, CommHandle,
+            StreamHandle);
         send = c"ncclSend"(*const c_void, usize, DataTypeCode, c_int, CommHandle, StreamHandle);
         recv = c"ncclRecv"(*mut c_void, usize, DataTypeCode, c_int, CommHandle, StreamHandle);
         red_op_create_pre_mul_sum = c"ncclRedOpCreatePreMulSum"(
@@ -183,6 +192,10 @@ foreign_table! {
             *mut CommHandle, c_int, c_int, c_int, *mut RawUniqueId, *mut RawConfig);
         all_to_all = c"ncclAlltoAll"(
             *const c_void, *mut c_void, usize, DataTypeCode, CommHandle, StreamHandle);
+        gather = c"ncclGather"(
+            *const c_void, *mut c_void, usize, DataTypeCode, c_int, CommHandle, StreamHandle);
+        scatter = c"ncclScatter"(
+            *const c_void, *mut c_void, usize, DataTypeCode, c_int, CommHandle, StreamHandle);
     }
 }
 

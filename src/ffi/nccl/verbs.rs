@@ -1,4 +1,4 @@
-//! The operations: they enqueue and return.
+//! Sends, receives, operators, and what all operations are told; they enqueue and return.
 //!
 //! This is what a timed loop runs, so nothing here allocates, locks or looks anything up.
 
@@ -37,7 +37,7 @@ pub struct Exchange {
 
 /// A reduction operator as NCCL numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operator(RedOpCode);
+pub struct Operator(pub(super) RedOpCode);
 
 impl Operator {
     /// NCCL's number of a built-in operator; none for `mulsum`, which is created.
@@ -60,7 +60,7 @@ impl Operator {
 ///
 /// # Source
 /// NCCL 2.30.7, `nccl.h`, `ncclDataType_t`.
-fn code(dtype: DataType) -> c_int {
+pub(super) fn code(dtype: DataType) -> c_int {
     match dtype {
         DataType::Int8 => 0,
         DataType::Uint8 => 1,
@@ -88,51 +88,6 @@ pub(super) fn size(number: u64) -> usize {
 }
 
 impl Nccl {
-    /// `ncclAllReduce`.
-    ///
-    /// # Errors
-    /// `Call` where the library fails; so it is for every function below.
-    #[inline]
-    pub fn all_reduce(&self, to: Queue, data: Exchange, by: Operator) -> Result<(), Fault> {
-        // SAFETY: communicator and stream are alive and the addresses lie in the session's
-        // buffers, as the session vouches.
-        let code = unsafe {
-            (self.calls.all_reduce)(
-                pointer(data.send),
-                pointer(data.recv),
-                size(data.count),
-                code(data.dtype),
-                by.0,
-                to.comm.0,
-                to.stream.0,
-            )
-        };
-        self.check("ncclAllReduce", code)
-    }
-
-    /// `ncclAlltoAll`: `count` elements for each peer.
-    ///
-    /// # Errors
-    /// `Unsupported` where the library lacks it, `Call` where it fails.
-    #[inline]
-    pub fn all_to_all(&self, to: Queue, data: Exchange) -> Result<(), Fault> {
-        let Some(call) = self.calls.all_to_all else {
-            return Err(self.lacks("ncclAlltoAll", "2.28"));
-        };
-        // SAFETY: as for `all_reduce`.
-        let code = unsafe {
-            call(
-                pointer(data.send),
-                pointer(data.recv),
-                size(data.count),
-                code(data.dtype),
-                to.comm.0,
-                to.stream.0,
-            )
-        };
-        self.check("ncclAlltoAll", code)
-    }
-
     /// `ncclSend` of `data.send` to `peer`.
     ///
     /// # Errors
@@ -140,7 +95,8 @@ impl Nccl {
     #[inline]
     pub fn send(&self, to: Queue, data: Exchange, peer: u32) -> Result<(), Fault> {
         let (count, dtype, peer) = (size(data.count), code(data.dtype), peer.cast_signed());
-        // SAFETY: as for `all_reduce`.
+        // SAFETY: communicator and stream are alive and the addresses lie in the session's
+        // buffers, as the session vouches.
         let code = unsafe {
             (self.calls.send)(
                 pointer(data.send),
@@ -161,7 +117,7 @@ impl Nccl {
     #[inline]
     pub fn recv(&self, to: Queue, data: Exchange, peer: u32) -> Result<(), Fault> {
         let (count, dtype, peer) = (size(data.count), code(data.dtype), peer.cast_signed());
-        // SAFETY: as for `all_reduce`.
+        // SAFETY: as for `send`.
         let code = unsafe {
             (self.calls.recv)(
                 pointer(data.recv),

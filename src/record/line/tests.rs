@@ -15,6 +15,7 @@ fn header() -> Header {
         args: vec!["ncclbench".to_owned(), "allreduce".to_owned()],
         collective: "allreduce".to_owned(),
         backend: "host".to_owned(),
+        call: Some("native".to_owned()),
         measured: true,
         stand_in: false,
         launcher: "spawn".to_owned(),
@@ -108,6 +109,7 @@ fn case(index: u64) -> Case {
         ops_per_batch: 1,
         checks: 1,
         cycle: 0,
+        rank_bytes: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Here is what the tests share; they are in files by concern.
 
+mod reduces;
 mod results;
 mod waits;
 

@@ -14,11 +14,13 @@
     reason = "the names are NCCL's"
 )]
 
+mod calls;
 mod comm;
 mod cuda;
 mod group;
 mod join;
 mod steer;
+mod verbs;
 mod wire;
 mod work;
 

@@ -2,6 +2,7 @@
 
 use crate::comm::Comm;
 use crate::steer::Effects;
+use crate::verbs::{self, Verb};
 use crate::wire::{Incoming, Outgoing, exchange};
 use crate::{Code, INVALID_USAGE, fail};
 use ncclbench::base::{DataType, RedOp, arith};
@@ -28,6 +29,12 @@ pub enum Action {
         expect(dead_code, reason = "an old library has no such call")
     )]
     AllToAll {
+        send: usize,
+        recv: usize,
+        count: usize,
+    },
+    Verb {
+        verb: Verb,
         send: usize,
         recv: usize,
         count: usize,
@@ -62,10 +69,13 @@ impl Task {
     }
 
     /// Where its output lies.
-    fn output(&self, world: usize) -> Option<(usize, usize)> {
+    fn output(&self, comm: &Comm) -> Option<(usize, usize)> {
         match self.action {
+            Action::Verb {
+                verb, recv, count, ..
+            } => Some((recv, self.bytes(count) * verb.reach(comm).1)),
             Action::AllReduce { recv, count, .. } => Some((recv, self.bytes(count))),
-            Action::AllToAll { recv, count, .. } => Some((recv, self.bytes(count) * world)),
+            Action::AllToAll { recv, count, .. } => Some((recv, self.bytes(count) * comm.world)),
             Action::Recv { into, count, .. } => Some((into, self.bytes(count))),
             Action::Send { .. } => None,
         }
@@ -108,7 +118,7 @@ pub fn run(comm: &Comm, tasks: &[Task]) {
 
 /// Flips the bit that the task was told to.
 fn corrupt(comm: &Comm, task: &Task) {
-    let (Some((element, bit)), Some((address, len))) = (task.effects.flip, task.output(comm.world))
+    let (Some((element, bit)), Some((address, len))) = (task.effects.flip, task.output(comm))
     else {
         return;
     };
@@ -144,8 +154,50 @@ fn collective(comm: &Comm, task: &Task) -> Result<(), Code> {
             let output = unsafe { memory(recv, len * comm.world) };
             all_to_all(comm, &input, output)
         }
+        Action::Verb {
+            verb,
+            send,
+            recv,
+            count,
+        } => {
+            let (len, (reads, writes)) = (task.bytes(count), verb.reach(comm));
+            // SAFETY: as above.
+            let input = unsafe { memory(send, len * reads) }.to_vec();
+            // SAFETY: as above.
+            let output = unsafe { memory(recv, len * writes) };
+            verbs::run(comm, verb, task.dtype, input, output, len)
+        }
         Action::Send { .. } | Action::Recv { .. } => Err(INVALID_USAGE),
     }
+}
+
+/// Does to a rank's input what comes before it is combined.
+pub fn scale(comm: &Comm, dtype: DataType, by: Reduction, input: &mut [u8]) {
+    match (by.redop, by.scalar_bits) {
+        (_, Some(bits)) => arith::scale(dtype, input, bits),
+        (RedOp::Avg, None) if dtype.is_float() => {
+            arith::scale(
+                dtype,
+                input,
+                arith::reciprocal_bits(dtype, comm.world as u32),
+            );
+        }
+        _ => {}
+    }
+}
+
+/// All ranks' inputs, scaled, reduced in rank order.
+pub fn fold(comm: &Comm, dtype: DataType, by: Reduction, inputs: &mut [Vec<u8>]) -> Vec<u8> {
+    let (first, rest) = inputs
+        .split_first_mut()
+        .expect("a world has at least one rank");
+    for other in rest {
+        arith::reduce_into(dtype, by.redop, first, other);
+    }
+    if by.redop == RedOp::Avg {
+        arith::divide_by(dtype, first, comm.world as u32);
+    }
+    first.clone()
 }
 
 /// First and last byte of part `index` of `world` nearly equal parts of `count` elements.
@@ -163,17 +215,7 @@ fn all_reduce(
 ) -> Result<(), Code> {
     let (size, world, rank) = (dtype.size() as usize, comm.world, comm.rank);
     let count = input.len() / size;
-    match (by.redop, by.scalar_bits) {
-        (_, Some(bits)) => arith::scale(dtype, &mut input, bits),
-        (RedOp::Avg, None) if dtype.is_float() => {
-            arith::scale(
-                dtype,
-                &mut input,
-                arith::reciprocal_bits(dtype, world as u32),
-            );
-        }
-        _ => {}
-    }
+    scale(comm, dtype, by, &mut input);
     let range = |peer| part(count, world, peer, size);
     let mine = range(rank);
     let mut theirs: Vec<Vec<u8>> = (0..world).map(|_| vec![0; mine.len()]).collect();
@@ -184,17 +226,8 @@ fn all_reduce(
         |peer| &input[range(peer)],
         theirs.iter_mut().map(Vec::as_mut_slice),
     )?;
-    let (first, rest) = theirs
-        .split_first_mut()
-        .expect("a world has at least one rank");
-    for other in rest {
-        arith::reduce_into(dtype, by.redop, first, other);
-    }
-    if by.redop == RedOp::Avg {
-        arith::divide_by(dtype, first, world as u32);
-    }
-    output[mine].copy_from_slice(first);
-    let reduced = first.clone();
+    let reduced = fold(comm, dtype, by, &mut theirs);
+    output[mine].copy_from_slice(&reduced);
     let mut parts = Vec::with_capacity(world);
     let mut left = output;
     for peer in 0..world {
@@ -222,7 +255,7 @@ fn all_to_all(comm: &Comm, input: &[u8], output: &mut [u8]) -> Result<(), Code> 
 }
 
 /// Sends `give(peer)` to every other rank and receives into `take`, which has a slice for each rank.
-fn swap<'a, 'b>(
+pub fn swap<'a, 'b>(
     comm: &Comm,
     kind: u64,
     give: impl Fn(usize) -> &'a [u8],

@@ -236,7 +236,7 @@ impl Inquest {
                 "look at that process's own output, and at the kernel's log for an out-of-memory kill",
             );
         }
-        if members.len() == self.peers.len() && others.len() > 0 {
+        if members.len() == self.peers.len() && !others.is_empty() {
             return met_by_all(fault);
         }
         fault = fault.at(peer::place(&self.peers[first], first));
@@ -290,5 +290,4 @@ fn report(faults: &[Fault]) -> String {
 }
 
 #[cfg(test)]
-#[path = "inquest_tests.rs"]
 mod tests;
