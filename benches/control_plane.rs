@@ -32,12 +32,16 @@ const MOST_REAL: u32 = 4;
 /// What each gather is given by a rank.
 const GATHERS: [usize; 2] = [64, 1024];
 
+/// What a choice is given by a rank; the answer is short.
+const GIVEN: usize = 1024;
+
 /// Columns of a line, in the order in which rank 0 prints them.
-const COLUMNS: [&str; 7] = [
+const COLUMNS: [&str; 8] = [
     "join ms",
     "barrier us",
     "gather 64 B ms",
     "gather 1 KiB ms",
+    "decide 1 KiB ms",
     "joined MiB",
     "most MiB",
     "sockets MiB",
@@ -162,7 +166,7 @@ fn first(ranks: u32) {
     println!("{}", words.join(" "));
 }
 
-/// A barrier in µs, then the gathers in ms.
+/// A barrier in µs, then the gathers and the choice in ms.
 fn time(plane: &TcpPlane, ranks: u32) -> Vec<f64> {
     let (barriers, gathers) = counts(ranks);
     let start = Instant::now();
@@ -180,6 +184,13 @@ fn time(plane: &TcpPlane, ranks: u32) -> Vec<f64> {
         plane.barrier(step("a barrier")).unwrap();
         figures.push(start.elapsed().as_secs_f64() * 1e3 / gathers as f64);
     }
+    let start = Instant::now();
+    for _ in 0..gathers {
+        let first = |all: &[Vec<u8>]| Ok(all[0][..8].to_vec());
+        plane.decide(step("a choice"), &[7; GIVEN], &first).unwrap();
+    }
+    plane.barrier(step("a barrier")).unwrap();
+    figures.push(start.elapsed().as_secs_f64() * 1e3 / gathers as f64);
     figures
 }
 
@@ -212,6 +223,11 @@ fn swarm(ranks: u32) {
         }
         swarm.barrier(step("a barrier")).unwrap();
     }
+    for _ in 0..gathers {
+        swarm.collect(step("a choice"), vec![7; GIVEN]).unwrap();
+        swarm.broadcast(step("a choice")).unwrap();
+    }
+    swarm.barrier(step("a barrier")).unwrap();
     swarm.leave();
 }
 

@@ -12,6 +12,8 @@
 
 #[path = "stand_ins/child.rs"]
 mod child;
+#[path = "stand_ins/ids.rs"]
+mod ids;
 #[path = "common/stand_ins.rs"]
 mod stand_ins;
 #[path = "common/sweep.rs"]

@@ -191,6 +191,8 @@ impl Process<'_> {
     fn narrator(&self, fleet: Fleet, found: &Equipment, seed: u64) -> Result<Narrator<'_>, Fault> {
         let mut notes = self.joined.notes.clone();
         notes.extend(found.notes.iter().cloned());
+        let wish = self.backend_wish(seed);
+        notes.extend(self.args.backend.joining(&wish, fleet.world()));
         notes.extend(fleet.notes.iter().cloned());
         let facts = Facts {
             args: self.args.argv.clone(),

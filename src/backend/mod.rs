@@ -108,6 +108,11 @@ pub trait Backend: Debug + Sync {
     /// # Errors
     /// `Call` where the library fails, `Timeout` where it does not come back, faults of `boot`.
     fn open(&self, seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<Box<dyn Session>, Fault>;
+
+    /// How the ranks of a world of this size find each other, where a record's reader must know.
+    fn joining(&self, _wish: &Wish, _world: World) -> Option<String> {
+        None
+    }
 }
 
 /// Ends what a session waits for; may be called from another thread, more than once.

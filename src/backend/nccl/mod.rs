@@ -5,6 +5,7 @@
 
 mod abort;
 mod check;
+mod ids;
 mod lane;
 mod open;
 mod ras;
@@ -16,6 +17,7 @@ use super::Session;
 use super::ThreadSeat;
 use super::Wish;
 use crate::base::Fault;
+use crate::base::World;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Witness;
 use crate::ffi::cuda::Driver;
@@ -55,6 +57,11 @@ impl Backend for NcclBackend {
             devices: tools.driver.devices()?,
             notes: Vec::new(),
         })
+    }
+
+    fn joining(&self, wish: &Wish, world: World) -> Option<String> {
+        let nccl = Nccl::load(wish.nccl_lib.as_deref()).ok()?;
+        ids::note(world, &nccl, &wish.env)
     }
 
     fn open(&self, seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<Box<dyn Session>, Fault> {

@@ -7,6 +7,7 @@
 use super::Tools;
 use super::abort::Links;
 use super::check::Checker;
+use super::ids;
 use super::lane::Lane;
 use super::lane::Seat;
 use super::session::NcclSession;
@@ -21,6 +22,7 @@ use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::ffi::cuda::Context;
 use crate::ffi::nccl::Comm;
+use crate::ffi::nccl::Nccl;
 use crate::ffi::nccl::Queue;
 use crate::ffi::nccl::UniqueId;
 use serde::Deserialize;
@@ -45,8 +47,8 @@ pub(super) fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<NcclSessio
     let tools = Tools::load(&seat.wish)?;
     let contexts = contexts(&tools, seat)?;
     let oldest_gpu = compare_notes(&tools, seat, boot)?;
-    let id = share_id(&tools, seat, boot)?;
-    let comms = join(&tools, seat, &contexts, id, boot)?;
+    let ids = ids::share(&tools, seat, boot)?;
+    let comms = join(&tools, seat, &contexts, ids, boot)?;
     let links = Links::new(
         Arc::clone(&tools.nccl),
         Arc::clone(&seat.clock),
@@ -141,30 +143,23 @@ fn two_versions(first: Told, other: usize, theirs: Told) -> Fault {
     .hint("name the same library on every host with `--nccl-lib PATH` or `NCCLBENCH_NCCL`")
 }
 
-fn share_id(tools: &Tools, seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<UniqueId, Fault> {
-    let mine = match boot.member() {
-        0 => tools.nccl.unique_id()?.as_bytes().to_vec(),
-        _ => Vec::new(),
-    };
-    UniqueId::from_bytes(&boot.broadcast(step(seat, "NCCL's id"), &mine)?)
-}
-
 /// Joins the communicator in a helper thread and waits for that, for the limit or for the end of
 /// the run elsewhere, whichever is first.
 fn join(
     tools: &Tools,
     seat: &ThreadSeat,
     contexts: &[Context],
-    id: UniqueId,
+    ids: Vec<UniqueId>,
     boot: &dyn Bootstrap,
 ) -> Result<Vec<Comm>, Fault> {
     let (send, receive) = mpsc::channel();
+    let call = Nccl::joining_call(ids.len());
     let (tools, contexts) = (tools.clone(), contexts.to_vec());
     let world = seat.world.0;
     let ranks: Vec<u32> = seat.ranks.iter().map(|rank| rank.0).collect();
     let job = move || {
         let select = |index: usize| tools.driver.set_current(contexts[index]);
-        let joined = tools.nccl.join(&id, world, &ranks, &select);
+        let joined = tools.nccl.join(&ids, world, &ranks, &select);
         // Nobody listens any more where the limit has passed.
         drop(send.send(joined));
     };
@@ -172,13 +167,14 @@ fn join(
         .name("nccl init".to_owned())
         .spawn(job)
         .map_err(|error| Fault::new(Kind::Call, format!("starting a thread: {error}")))?;
-    let joined = wait_for_join(seat, &receive, boot)?;
+    let joined = wait_for_join(seat, &receive, call, boot)?;
     joined.map_err(|fault| fault.at(place(seat, 0)))
 }
 
 fn wait_for_join(
     seat: &ThreadSeat,
     joined: &mpsc::Receiver<Result<Vec<Comm>, Fault>>,
+    call: &str,
     boot: &dyn Bootstrap,
 ) -> Result<Result<Vec<Comm>, Fault>, Fault> {
     let start = seat.clock.now();
@@ -192,7 +188,7 @@ fn wait_for_join(
             return Err(fault);
         }
         if seat.clock.now().saturating_sub(start) >= seat.limit {
-            return Err(too_late(seat));
+            return Err(too_late(seat, call));
         }
         seat.clock.pause(LOOK);
     }
@@ -202,11 +198,11 @@ fn helper_died() -> Fault {
     Fault::new(Kind::Call, "the thread that initialises NCCL has died")
 }
 
-fn too_late(seat: &ThreadSeat) -> Fault {
+fn too_late(seat: &ThreadSeat, call: &str) -> Fault {
     Fault::new(
         Kind::Timeout,
         format!(
-            "ncclCommInitRankConfig has not come back within {} s",
+            "{call} has not come back within {} s",
             seat.limit.as_secs_f64()
         ),
     )
@@ -258,7 +254,7 @@ fn place(seat: &ThreadSeat, index: usize) -> Place {
     }
 }
 
-fn step<'a>(seat: &ThreadSeat, name: &'a str) -> Step<'a> {
+pub(super) fn step<'a>(seat: &ThreadSeat, name: &'a str) -> Step<'a> {
     Step {
         name,
         limit: seat.limit,

@@ -62,6 +62,25 @@ impl UniqueId {
     }
 }
 
+impl UniqueId {
+    /// Several ids that travelled together.
+    ///
+    /// # Errors
+    /// `Disagree` where the bytes are not a whole number of ids.
+    pub fn all_from_bytes(bytes: &[u8]) -> Result<Vec<Self>, Fault> {
+        bytes
+            .chunks(UNIQUE_ID_BYTES)
+            .map(Self::from_bytes)
+            .collect()
+    }
+
+    fn raw(self) -> RawUniqueId {
+        RawUniqueId {
+            internal: self.0.map(|byte| std::ffi::c_char::from_ne_bytes([byte])),
+        }
+    }
+}
+
 /// One rank's communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comm(CommHandle);
@@ -154,6 +173,19 @@ impl Nccl {
         }
     }
 
+    /// Whether it has `ncclCommInitRankScalable` (2.23 and newer).
+    pub fn has_scalable(&self) -> bool {
+        self.calls.comm_init_rank_scalable.is_some()
+    }
+
+    /// The call that joins a communicator by so many ids.
+    pub fn joining_call(ids: usize) -> &'static str {
+        match ids {
+            1 => "ncclCommInitRankConfig",
+            _ => "ncclCommInitRankScalable",
+        }
+    }
+
     /// A new communicator's id; the calling process listens for its ranks from now on.
     ///
     /// # Errors
@@ -168,29 +200,32 @@ impl Nccl {
         Ok(UniqueId(id.internal.map(|byte| byte.to_ne_bytes()[0])))
     }
 
-    /// Joins `ranks` of a communicator of `world` ranks from this thread, as one group call.
+    /// Joins `ranks` of a communicator of `world` ranks from this thread, as one group call. Several
+    /// ids are the same on all ranks and in the same order.
     ///
     /// `select` is called with an index into `ranks` and makes that rank's device current. Blocks
     /// until every rank of the world has come. The configuration is nccl-tests'.
     ///
     /// # Errors
-    /// `Call` where the library fails, else `select`'s.
+    /// `Call` where the library fails, `Unsupported` where it takes one id only, else `select`'s.
     pub fn join(
         &self,
-        id: &UniqueId,
+        ids: &[UniqueId],
         world: u32,
         ranks: &[u32],
         select: &dyn Fn(usize) -> Result<(), Fault>,
     ) -> Result<Vec<Comm>, Fault> {
         let mut handles: Vec<CommHandle> = vec![null_mut(); ranks.len()];
+        let mut ids: Vec<RawUniqueId> = ids.iter().map(|id| id.raw()).collect();
+        let call = Self::joining_call(ids.len());
         // The handles stay where they are until the group has closed: NCCL keeps their addresses.
         let slots = handles.as_mut_ptr();
-        self.group("ncclCommInitRankConfig", &mut || {
+        self.group(call, &mut || {
             for (index, &rank) in ranks.iter().enumerate() {
                 select(index)?;
                 // SAFETY: `index` is below the vector's length.
                 let slot = unsafe { slots.add(index) };
-                self.join_one(id, world, rank, slot)?;
+                self.join_one(call, &mut ids, world, rank, slot)?;
             }
             Ok(())
         })?;
@@ -199,21 +234,29 @@ impl Nccl {
 
     fn join_one(
         &self,
-        id: &UniqueId,
+        call: &str,
+        ids: &mut [RawUniqueId],
         world: u32,
         rank: u32,
         slot: *mut CommHandle,
     ) -> Result<(), Fault> {
-        let id = RawUniqueId {
-            internal: id.0.map(|byte| std::ffi::c_char::from_ne_bytes([byte])),
-        };
         let mut config = RawConfig::like_nccl_tests(self.version);
+        let config = &raw mut config;
         let (world, rank) = (world.cast_signed(), rank.cast_signed());
-        // SAFETY: the slot outlives the group; the configuration is read before the call returns
-        // (`src/init.cc`, `parseCommConfig` copies it).
-        let code =
-            unsafe { (self.calls.comm_init_rank_config)(slot, world, id, rank, &raw mut config) };
-        self.check("ncclCommInitRankConfig", code)
+        let code = match (ids, self.calls.comm_init_rank_scalable) {
+            // SAFETY: the slot outlives the group; the configuration is read before the call
+            // returns (`src/init.cc`, `parseCommConfig` copies it).
+            ([id], _) => unsafe {
+                (self.calls.comm_init_rank_config)(slot, world, *id, rank, config)
+            },
+            (ids, Some(scalable)) => {
+                let count = i32::try_from(ids.len()).unwrap_or(i32::MAX);
+                // SAFETY: as above; `ids` has `count` entries and outlives the group.
+                unsafe { scalable(slot, world, rank, count, ids.as_mut_ptr(), config) }
+            }
+            (_, None) => return Err(Fault::unsupported(format!("this NCCL has no {call}"))),
+        };
+        self.check(call, code)
     }
 
     /// Runs `body` between `ncclGroupStart` and `ncclGroupEnd`; `call` names what the group does

@@ -188,6 +188,8 @@ foreign_table! {
     optional {
         mem_alloc = c"ncclMemAlloc"(*mut *mut c_void, usize);
         mem_free = c"ncclMemFree"(*mut c_void);
+        comm_init_rank_scalable = c"ncclCommInitRankScalable"(
+            *mut CommHandle, c_int, c_int, c_int, *mut RawUniqueId, *mut RawConfig);
         all_to_all = c"ncclAlltoAll"(
             *const c_void, *mut c_void, usize, DataTypeCode, CommHandle, StreamHandle);
         gather = c"ncclGather"(

@@ -18,14 +18,15 @@ mod calls;
 mod comm;
 mod cuda;
 mod group;
+mod join;
 mod steer;
 mod verbs;
 mod wire;
 mod work;
 
-use group::Join;
+use join::{Config, UniqueId, join};
 use ncclbench::base::{DataType, RedOp};
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use wire::Meeting;
 use work::{Action, Reduction};
@@ -58,22 +59,6 @@ fn code(result: Result<(), Code>) -> Code {
     result.err().unwrap_or(SUCCESS)
 }
 
-/// An id, by value.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct UniqueId {
-    internal: [u8; 128],
-}
-
-/// The part of the configuration that every version has.
-#[repr(C)]
-pub struct Config {
-    size: usize,
-    magic: c_uint,
-    version: c_uint,
-    blocking: c_int,
-}
-
 /// # Safety
 /// `version` must be writable.
 #[unsafe(no_mangle)]
@@ -94,7 +79,7 @@ pub unsafe extern "C" fn ncclGetUniqueId(id: *mut UniqueId) -> Code {
     let mut internal = [0; 128];
     internal[..text.len()].copy_from_slice(text.as_bytes());
     // SAFETY: the caller's promise.
-    unsafe { id.write(UniqueId { internal }) };
+    unsafe { id.write(UniqueId::new(internal)) };
     SUCCESS
 }
 
@@ -120,25 +105,6 @@ pub extern "C" fn ncclGetLastError(_comm: *mut c_void) -> *const c_char {
     if last.is_null() { c"".as_ptr() } else { last }
 }
 
-/// Refuses a configuration that the header's initialiser did not make, or that asks for what
-/// nccl-tests does not ask for.
-fn check_config(config: &Config) -> Result<(), Code> {
-    let known = matches!(config.size, 48 | 72 | 80 | 88 | 96);
-    if !known || config.magic != 0xcafe_beef || config.version > steer::version().cast_unsigned() {
-        return Err(fail(
-            INVALID_ARGUMENT,
-            "a configuration that no header makes",
-        ));
-    }
-    if config.blocking != 1 {
-        return Err(fail(
-            INVALID_ARGUMENT,
-            "this library has blocking communicators only",
-        ));
-    }
-    Ok(())
-}
-
 /// # Safety
 /// `comm` must be writable until the group closes, and `config` must be NCCL's structure.
 #[unsafe(no_mangle)]
@@ -149,30 +115,8 @@ pub unsafe extern "C" fn ncclCommInitRankConfig(
     rank: c_int,
     config: *mut Config,
 ) -> Code {
-    code(group::within(|| {
-        cuda::require_current()?;
-        // SAFETY: the caller's promise.
-        check_config(unsafe { &*config })?;
-        let (Ok(rank), Ok(world)) = (usize::try_from(rank), usize::try_from(world)) else {
-            return Err(fail(INVALID_ARGUMENT, "a negative rank or world"));
-        };
-        if rank >= world {
-            return Err(fail(INVALID_ARGUMENT, "a rank outside the world"));
-        }
-        let text = String::from_utf8_lossy(&id.internal)
-            .trim_end_matches('\0')
-            .to_owned();
-        let meeting = Meeting::from_text(&text);
-        let meeting = meeting.ok_or_else(|| fail(INVALID_ARGUMENT, "an id of another library"))?;
-        let (handle, made) = comm::create(rank, world);
-        // SAFETY: the caller's promise.
-        unsafe { comm.write(std::ptr::without_provenance_mut(handle)) };
-        group::add_join(Join {
-            comm: made,
-            meeting,
-        });
-        Ok(())
-    }))
+    // SAFETY: the caller's promise.
+    code(unsafe { join(comm, world, rank, &[id], config) })
 }
 
 #[unsafe(no_mangle)]
@@ -360,6 +304,32 @@ pub extern "C" fn ncclRedOpDestroy(op: c_int, comm: *mut c_void) -> Code {
 #[cfg(feature = "modern")]
 mod modern {
     use super::*;
+
+    /// # Safety
+    /// As [`ncclCommInitRankConfig`]; `ids` has `count` entries.
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn ncclCommInitRankScalable(
+        comm: *mut *mut c_void,
+        world: c_int,
+        rank: c_int,
+        count: c_int,
+        ids: *mut UniqueId,
+        config: *mut Config,
+    ) -> Code {
+        let Ok(count) = usize::try_from(count) else {
+            return fail(INVALID_ARGUMENT, "a negative number of ids");
+        };
+        // SAFETY: the caller's promise.
+        code(unsafe {
+            join(
+                comm,
+                world,
+                rank,
+                std::slice::from_raw_parts(ids, count),
+                config,
+            )
+        })
+    }
 
     /// # Safety
     /// `memory` must be writable.
