@@ -89,6 +89,24 @@ fn mpi_exchanges_rightly_what_it_has_no_type_for() {
 
 #[test]
 #[ignore = "needs tests/all.sh"]
+fn mpi_gathers_scatters_and_broadcasts_rightly() {
+    for collective in ["allgather", "reducescatter", "broadcast"] {
+        let mut args = with(BY_MPI, &[]);
+        args[0] = collective.to_owned();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let [(command, _), _] = fitting();
+        let finished = launch(command, &args);
+        assert_eq!(finished.code(), Some(0), "{}", finished.told());
+        assert!(
+            finished.stdout.contains("# Out of bounds values : 0 OK"),
+            "{}",
+            finished.told()
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs tests/all.sh"]
 fn mpi_waives_types_and_operators_that_it_does_not_have() {
     for option in [["-d", "half"], ["-o", "avg"]] {
         let args = with(BY_MPI, &option);

@@ -137,6 +137,39 @@ impl Collectives for Verbs {
             .all_to_all(pair, dtype)
             .while_doing(|| "all-to-all".to_owned())
     }
+
+    fn all_gather(&self, send: Span, recv: Span, dtype: DataType) -> Result<(), Fault> {
+        let own = recv.part(u64::from(self.mpi.rank()) * send.len, send.len);
+        if send != own {
+            self.pair(send, recv)?;
+        }
+        self.mpi
+            .all_gather((self.piece(send)?, self.piece(recv)?), dtype)
+            .while_doing(|| "all-gather".to_owned())
+    }
+
+    fn reduce_scatter(
+        &self,
+        send: Span,
+        recv: Span,
+        dtype: DataType,
+        redop: RedOp,
+    ) -> Result<(), Fault> {
+        self.mpi
+            .reduce_scatter((self.piece(send)?, self.piece(recv)?), dtype, redop)
+            .while_doing(|| "reduce-scatter".to_owned())
+    }
+
+    /// MPI broadcasts within one buffer: the root's own copy is made first.
+    fn broadcast(&self, send: Span, recv: Span, dtype: DataType, root: Rank) -> Result<(), Fault> {
+        let (from, into) = self.pair(send, recv)?;
+        if self.rank() == root && send != recv {
+            into.region.copy(into.at, from.region, from.at, from.len);
+        }
+        self.mpi
+            .broadcast(into, dtype, root)
+            .while_doing(|| "broadcast".to_owned())
+    }
 }
 
 impl Ops for Verbs {
@@ -149,7 +182,10 @@ impl Ops for Verbs {
     }
 
     fn has_native(&self, name: &str) -> bool {
-        matches!(name, "allreduce" | "alltoall")
+        matches!(
+            name,
+            "allreduce" | "alltoall" | "allgather" | "reducescatter" | "broadcast"
+        )
     }
 
     fn send(&self, from: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {

@@ -101,6 +101,66 @@ impl Mpi {
         check("MPI_Alltoall", code)
     }
 
+    /// `MPI_Allgather`; `send` may be this rank's own part of `recv`.
+    ///
+    /// # Errors
+    /// As [`Mpi::all_to_all`].
+    pub fn all_gather(
+        &self,
+        (send, recv): (Piece<'_>, Piece<'_>),
+        dtype: DataType,
+    ) -> Result<(), Fault> {
+        let (kind, count) = (word(dtype), send.count(dtype.size())?);
+        let own = Piece {
+            at: recv.at + self.rank as usize * send.len,
+            len: send.len,
+            ..recv
+        };
+        let (from, into) = (source(send, own), recv.address());
+        // SAFETY: as in `all_reduce`; `recv` has `size` parts of `count` elements.
+        let code = unsafe {
+            sys::MPI_Allgather(from, count, kind, into, count, kind, sys::RSMPI_COMM_WORLD)
+        };
+        check("MPI_Allgather", code)
+    }
+
+    /// `MPI_Reduce_scatter_block`, out of place.
+    ///
+    /// # Errors
+    /// As [`Mpi::all_reduce`]; `Unsupported` in place, where MPI puts the result elsewhere than NCCL.
+    pub fn reduce_scatter(
+        &self,
+        (send, recv): (Piece<'_>, Piece<'_>),
+        dtype: DataType,
+        redop: RedOp,
+    ) -> Result<(), Fault> {
+        if ptr::eq(send.region, recv.region) {
+            let text = "MPI puts an in-place reduce-scatter's result at the buffer's start";
+            return Err(Fault::unsupported(text));
+        }
+        let (kind, op, count) = (number(dtype)?, operator(redop)?, recv.count(dtype.size())?);
+        let (from, into) = (send.address().cast_const(), recv.address());
+        // SAFETY: as in `all_reduce`; `send` has `size` parts of `count` elements.
+        let code = unsafe {
+            sys::MPI_Reduce_scatter_block(from, into, count, kind, op, sys::RSMPI_COMM_WORLD)
+        };
+        check("MPI_Reduce_scatter_block", code)
+    }
+
+    /// `MPI_Bcast` of `piece`, the root's to all others'.
+    ///
+    /// # Errors
+    /// As [`Mpi::all_to_all`].
+    pub fn broadcast(&self, piece: Piece<'_>, dtype: DataType, root: Rank) -> Result<(), Fault> {
+        let (kind, count) = (word(dtype), piece.count(dtype.size())?);
+        let root = c_int::try_from(root.0)
+            .map_err(|_| Fault::unsupported(format!("rank {root} is more than MPI counts")))?;
+        // SAFETY: the stretch lies in a mapping that lives through the call, which blocks.
+        let code =
+            unsafe { sys::MPI_Bcast(piece.address(), count, kind, root, sys::RSMPI_COMM_WORLD) };
+        check("MPI_Bcast", code)
+    }
+
     /// One message, by `MPI_Send` or `MPI_Recv`.
     ///
     /// # Errors
