@@ -77,8 +77,8 @@ test_launches() {
   test_some --test launch -- --ignored
   # The feature `mpi`, linked to one MPI and then to the other, which share nothing that is built.
   for mpi in openmpi mpich; do
-    MPICC=mpicc.$mpi test_some --features mpi --target-dir "target/$mpi" --lib mpi
-    MPICC=mpicc.$mpi test_some --features mpi --target-dir "target/$mpi" --test launch mpi_ -- --ignored
+    MPICC=mpicc.$mpi test_some --features mpi --target-dir "target/$mpi" --lib mpi::
+    MPICC=mpicc.$mpi test_some --features mpi --target-dir "target/$mpi" --test launch mpi:: -- --ignored
   done
   "${root[@]}" tests/cluster/slurm.sh up netns
   test_some --test launch srun -- --ignored
