@@ -69,6 +69,7 @@ pub fn row(
         wrong_threads: wrong_threads(sample, mismatches.as_ref()),
         unchecked: mismatches.is_none().then(|| why_unchecked(&case)),
         bad: mismatches.map(|found| found.first).unwrap_or_default(),
+        per_iteration: None,
     };
     Row { case, outcome, at }
 }

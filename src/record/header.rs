@@ -1,7 +1,7 @@
 //! What opens and what closes a run's file.
 
-use super::Settings;
 use super::line::{all_finite, finite};
+use super::{MemoryUse, Settings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -105,8 +105,18 @@ pub struct Header {
     pub init_ms: BTreeMap<String, f64>,
 }
 
+/// A mean bus bandwidth that a run must reach, and whether it did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BandwidthFloor {
+    /// What the mean is held against: nine tenths of what was asked for.
+    #[serde(serialize_with = "finite")]
+    pub floor_gbps: f64,
+    /// Whether the run measured something and its mean is not below.
+    pub met: bool,
+}
+
 /// The last line of a run's file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Footer {
     /// When it ended, RFC 3339 in UTC.
     pub ended: String,
@@ -125,4 +135,10 @@ pub struct Footer {
     /// Whether that was a signal, so that nothing need be wrong.
     #[serde(default)]
     pub interrupted: bool,
+    /// The bandwidth that was asked for (`NCCL_TESTS_MIN_BW`), where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_floor: Option<BandwidthFloor>,
+    /// What the GPUs' memory went into, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
 }

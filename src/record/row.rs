@@ -1,7 +1,7 @@
 //! A case and what came of it.
 
 use super::line::finite;
-use super::{BadElement, Case};
+use super::{BadElement, Case, IterationTimes};
 use crate::base::{GBps, Micros};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,9 @@ pub enum Outcome {
         unchecked: Option<String>,
         /// The first wrong elements.
         bad: Vec<BadElement>,
+        /// What each iteration took, where that was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        per_iteration: Option<IterationTimes>,
     },
     /// It cannot be run here.
     Waived {

@@ -6,7 +6,7 @@ use ncclbench::digest::{self, Average, Figures};
 use ncclbench::plan::{self, PlanSpec, Work};
 use ncclbench::record::{
     DeviceRecord, Footer, Header, LibraryRecord, Mismatches, Outcome, Row, SCHEMA, Sample,
-    SeatRecord, Spread,
+    SeatRecord, Spread, Tweaks,
 };
 use ncclbench::{collective, report};
 use std::collections::BTreeMap;
@@ -121,8 +121,7 @@ fn footer(wrong_measurements: u64, average_busbw_gbps: f64) -> Footer {
         wrong_measurements,
         average_busbw_gbps,
         exit_code: 0,
-        fault: None,
-        interrupted: false,
+        ..Footer::default()
     }
 }
 
@@ -164,6 +163,7 @@ fn spec(text: &'static str) -> PlanSpec {
         checks: number(" validation: ").parse().unwrap(),
         blocking: ncclbench::record::Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     }
 }
 
@@ -207,6 +207,7 @@ fn measured(cells: &[&str]) -> Outcome {
         wrong_threads: 0,
         unchecked: None,
         bad: Vec::new(),
+        per_iteration: None,
     }
 }
 
@@ -236,6 +237,7 @@ pub(crate) fn header() -> Header {
         checks: 1,
         blocking: ncclbench::record::Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     };
     Header {
         schema: SCHEMA,

@@ -147,6 +147,16 @@ pub(super) fn finite<S: Serializer>(
     }
 }
 
+/// [`finite`] for every value of a list.
+pub(super) fn finite_each<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err(serde::ser::Error::custom(format!(
+            "{value} is not a number that JSON can hold"
+        ))),
+        None => serializer.collect_seq(values),
+    }
+}
+
 /// [`finite`] for every value of a map.
 pub(super) fn all_finite<S: Serializer>(
     values: &BTreeMap<String, f64>,

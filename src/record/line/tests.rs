@@ -3,7 +3,7 @@
 use super::*;
 use crate::base::sweep::Step;
 use crate::base::{Bytes, DataType, GBps, Kind, Micros, Placement};
-use crate::record::{BadElement, Blocking, Case, InPlace, Outcome, Settings, Spread};
+use crate::record::{BadElement, Blocking, Case, InPlace, Outcome, Settings, Spread, Tweaks};
 use proptest::prelude::*;
 
 fn header() -> Header {
@@ -33,6 +33,7 @@ fn header() -> Header {
             blocking: Blocking::BarrierOutside,
             cycles: 1,
             timestamps: false,
+            tweaks: Tweaks::default(),
         },
         seed: Some(7),
         average: "mean".to_owned(),
@@ -68,6 +69,7 @@ fn row(index: u64) -> Row {
             wrong_threads: 1,
             unchecked: None,
             bad: vec![bad()],
+            per_iteration: None,
         }
     };
     Row {
@@ -120,8 +122,7 @@ fn footer() -> Footer {
         wrong_measurements: 1,
         average_busbw_gbps: 0.2,
         exit_code: 5,
-        fault: None,
-        interrupted: false,
+        ..Footer::default()
     }
 }
 
