@@ -179,6 +179,10 @@ pub(super) struct WorldOptions {
 /// What is written, and when to give up.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results and limits")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are switches of nccl-tests, each apart from the others"
+)]
 pub(super) struct ResultOptions {
     /// Write the run to this file too, as JSON lines; an existing file is not overwritten
     #[arg(long, value_name = "FILE", value_parser = file)]

@@ -51,7 +51,7 @@ pub enum Outcome {
         bad: Vec<BadElement>,
         /// What each iteration took, where that was asked for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        per_iteration: Option<IterationTimes>,
+        per_iteration: Option<Box<IterationTimes>>,
     },
     /// It cannot be run here.
     Waived {

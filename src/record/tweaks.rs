@@ -48,6 +48,10 @@ pub struct PerIteration {
 /// All of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are switches of nccl-tests, each apart from the others"
+)]
 pub struct Tweaks {
     /// How often the whole timed loop is launched as one CUDA graph (`-G`); 0 is no graph. The time
     /// of an operation is then that of the loop divided by iterations, operations and launches.
