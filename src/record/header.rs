@@ -1,5 +1,6 @@
 //! What opens and what closes a run's file.
 
+use super::MemoryUse;
 use super::Settings;
 use super::line::{all_finite, finite};
 use serde::{Deserialize, Serialize};
@@ -125,4 +126,7 @@ pub struct Footer {
     /// Whether that was a signal, so that nothing need be wrong.
     #[serde(default)]
     pub interrupted: bool,
+    /// The device memory that the run took, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
 }

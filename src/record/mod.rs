@@ -6,16 +6,22 @@
 pub mod case;
 pub mod header;
 pub mod line;
+pub mod memory;
+pub mod per_iteration;
 pub mod row;
 pub mod sample;
 pub mod settings;
+pub mod tweaks;
 
 pub use case::{Case, InPlace};
 pub use header::{DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
 pub use line::{Line, Run};
+pub use memory::MemoryUse;
+pub use per_iteration::PerIteration;
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Settings};
+pub use tweaks::{CtaPolicy, Registration};
 
 /// Schema number of the lines that a run's file holds.
 pub const SCHEMA: u32 = 1;

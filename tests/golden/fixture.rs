@@ -123,6 +123,7 @@ fn footer(wrong_measurements: u64, average_busbw_gbps: f64) -> Footer {
         exit_code: 0,
         fault: None,
         interrupted: false,
+        memory: None,
     }
 }
 
@@ -207,6 +208,7 @@ fn measured(cells: &[&str]) -> Outcome {
         wrong_threads: 0,
         unchecked: None,
         bad: Vec::new(),
+        per_iteration: None,
     }
 }
 
