@@ -3,8 +3,12 @@
 //! Plain and serialisable; nothing here computes or prints. The schema number of a run's file is
 //! [`SCHEMA`]; `docs/record.md` describes the lines.
 
+pub mod baseline;
 pub mod case;
+pub mod fingerprint;
 pub mod header;
+pub mod history;
+pub mod key;
 pub mod line;
 pub mod memory;
 pub mod per_iteration;
@@ -12,9 +16,12 @@ pub mod row;
 pub mod sample;
 pub mod settings;
 pub mod tweaks;
+pub mod verdict;
 
 pub use case::{Case, InPlace};
+pub use fingerprint::Fingerprint;
 pub use header::{DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
+pub use key::RowKey;
 pub use line::{Line, Run};
 pub use memory::MemoryUse;
 pub use per_iteration::PerIteration;
@@ -22,6 +29,7 @@ pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Settings};
 pub use tweaks::{CtaPolicy, Registration};
+pub use verdict::Verdict;
 
 /// Schema number of the lines that a run's file holds.
 pub const SCHEMA: u32 = 1;
