@@ -2,7 +2,7 @@
 
 use super::options::{LoopOptions, Options, ResultOptions};
 use crate::base::Fault;
-use crate::record::{CtaPolicy, PerIteration, Registration, Tweaks};
+use crate::record::{CtaPolicy, Registration, Tweaks};
 
 /// # Errors
 /// `Usage` for options that exclude each other, `Unsupported` for what is not built in.
@@ -53,10 +53,7 @@ fn refuse_graph_with_waits(loops: &LoopOptions, results: &ResultOptions) -> Resu
     )))
 }
 
-fn per_iteration(
-    loops: &LoopOptions,
-    results: &ResultOptions,
-) -> Result<Option<PerIteration>, Fault> {
+fn per_iteration(loops: &LoopOptions, results: &ResultOptions) -> Result<Option<u32>, Fault> {
     let skip = results.per_iter_skip;
     if !results.per_iter_timing {
         return match skip {
@@ -72,5 +69,5 @@ fn per_iteration(
             "`-K {skip}` leaves none of `-n {iters}` iterations; expected less than {iters}"
         )));
     }
-    Ok(Some(PerIteration { skip }))
+    Ok(Some(skip))
 }

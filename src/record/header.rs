@@ -1,7 +1,8 @@
 //! What opens and what closes a run's file.
 
+use super::MemoryUse;
+use super::Settings;
 use super::line::{all_finite, finite};
-use super::{MemoryUse, Settings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -138,7 +139,7 @@ pub struct Footer {
     /// The bandwidth that was asked for (`NCCL_TESTS_MIN_BW`), where one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_floor: Option<BandwidthFloor>,
-    /// What the GPUs' memory went into, where that was asked for.
+    /// The device memory that the run took, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
 }

@@ -24,11 +24,11 @@ pub use header::{BandwidthFloor, DeviceRecord, Footer, Header, LibraryRecord, Se
 pub use key::RowKey;
 pub use line::{Line, Run};
 pub use memory::MemoryUse;
-pub use per_iteration::{IterationSummary, IterationTimes};
+pub use per_iteration::PerIteration;
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Settings};
-pub use tweaks::{CtaPolicy, PerIteration, Registration, Tweaks};
+pub use tweaks::{CtaPolicy, Registration, Tweaks};
 pub use verdict::Verdict;
 
 /// Schema number of the lines that a run's file holds.

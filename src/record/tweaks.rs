@@ -3,46 +3,56 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What NCCL is told of the buffers (nccl-tests' `-R`).
+/// Whether the buffers are registered with the communicator (nccl-tests' `-R`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Registration {
-    /// Nothing.
+    /// They are not.
     #[default]
     None,
-    /// Each buffer is registered with the communicator (`ncclCommRegister`).
-    Buffers,
-    /// Each buffer is a symmetric window of all ranks (`ncclCommWindowRegister`).
-    Windows,
+    /// Each rank registers its own (`ncclCommRegister`).
+    Local,
+    /// All ranks register theirs together, as symmetric windows (`ncclCommWindowRegister`).
+    Symmetric,
 }
 
 impl Registration {
     /// All of them; the index is nccl-tests' number.
-    pub const ALL: [Self; 3] = [Self::None, Self::Buffers, Self::Windows];
+    pub const ALL: [Self; 3] = [Self::None, Self::Local, Self::Symmetric];
+
+    /// Whether that is the default, which records leave out.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
-/// How many thread blocks NCCL takes for an operation (nccl-tests' `-x`).
+/// How many of a GPU's thread blocks the library takes (nccl-tests' `-x`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CtaPolicy {
-    /// NCCL's own choice.
+    /// As many as make it fast.
     Default,
-    /// As few as do it well.
+    /// Few, where that costs little.
     Efficiency,
-    /// None where copy engines can do it (NCCL 2.28 and newer).
+    /// None, where the copy engines can do it.
     Zero,
 }
 
 impl CtaPolicy {
     /// All of them; the index is nccl-tests' number.
     pub const ALL: [Self; 3] = [Self::Default, Self::Efficiency, Self::Zero];
-}
 
-/// Times of each iteration are wanted (nccl-tests' `-I`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PerIteration {
-    /// Leading iterations that the summary leaves out (`-K`); below the number of iterations.
-    pub skip: u32,
+    /// NCCL's number.
+    ///
+    /// # Source
+    /// NCCL 2.28.3, `nccl.h`, `NCCL_CTA_POLICY_DEFAULT` and the two behind it.
+    pub fn number(self) -> i32 {
+        match self {
+            Self::Default => 0,
+            Self::Efficiency => 1,
+            Self::Zero => 2,
+        }
+    }
 }
 
 /// All of them.
@@ -56,9 +66,9 @@ pub struct Tweaks {
     /// How often the whole timed loop is launched as one CUDA graph (`-G`); 0 is no graph. The time
     /// of an operation is then that of the loop divided by iterations, operations and launches.
     pub graph_launches: u32,
-    /// What NCCL is told of the buffers (`-R`).
+    /// Whether the buffers are registered (`-R`).
     pub registration: Registration,
-    /// How many thread blocks NCCL takes (`-x`); none leaves the communicator's setting alone.
+    /// How many thread blocks the library takes (`-x`); none leaves its own setting alone.
     pub cta_policy: Option<CtaPolicy>,
     /// Operations are enqueued on the null stream (`-y`).
     pub null_stream: bool,
@@ -66,8 +76,8 @@ pub struct Tweaks {
     pub parallel_init: bool,
     /// By how many elements both buffers are shifted out of their alignment (`-u`).
     pub unalign_count: u32,
-    /// Times of each iteration (`-I`, `-K`).
-    pub per_iteration: Option<PerIteration>,
+    /// Each iteration is timed (`-I`); how many leading ones the figures leave out (`-K`).
+    pub per_iteration: Option<u32>,
     /// The table's time is the first rank's time of enqueueing (`-C`); bandwidths stay those of the
     /// whole time.
     pub issue_time: bool,

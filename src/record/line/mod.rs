@@ -147,16 +147,6 @@ pub(super) fn finite<S: Serializer>(
     }
 }
 
-/// [`finite`] for every value of a list.
-pub(super) fn finite_each<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-    match values.iter().find(|value| !value.is_finite()) {
-        Some(value) => Err(serde::ser::Error::custom(format!(
-            "{value} is not a number that JSON can hold"
-        ))),
-        None => serializer.collect_seq(values),
-    }
-}
-
 /// [`finite`] for every value of a map.
 pub(super) fn all_finite<S: Serializer>(
     values: &BTreeMap<String, f64>,
@@ -168,6 +158,30 @@ pub(super) fn all_finite<S: Serializer>(
         )));
     }
     serializer.collect_map(values)
+}
+
+/// [`finite`] for every value of a list.
+pub(super) fn finite_list<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    require_finite(values)?;
+    serializer.collect_seq(values)
+}
+
+/// [`finite`] for every value of a list of lists.
+pub(super) fn finite_lists<S: Serializer>(
+    lists: &[Vec<f64>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    lists.iter().try_for_each(|values| require_finite(values))?;
+    serializer.collect_seq(lists)
+}
+
+fn require_finite<E: serde::ser::Error>(values: &[f64]) -> Result<(), E> {
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err(E::custom(format!(
+            "{value} is not a number that JSON can hold"
+        ))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! It does not know how a row is printed or judged.
 
+pub mod iterations;
+
 use crate::base::{GBps, Micros, Placement};
 use crate::record::{Case, Mismatches, Outcome, Row, Sample, Spread};
 
