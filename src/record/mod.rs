@@ -4,18 +4,28 @@
 //! [`SCHEMA`]; `docs/record.md` describes the lines.
 
 pub mod case;
+pub mod conditions;
+pub mod gate;
 pub mod header;
 pub mod line;
+pub mod quality;
 pub mod row;
 pub mod sample;
 pub mod settings;
+pub mod sweep;
 
 pub use case::{Case, InPlace};
+pub use conditions::{Conditions, DeviceState};
+pub use gate::{Floor, Limits};
 pub use header::{DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
 pub use line::{Line, Run};
+pub use quality::{
+    Arrival, Distribution, Doubt, Mark, Percentiles, Quality, RankTimes, Sampling, Spent, Stop,
+};
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Settings};
+pub use sweep::{Resumed, SweepRecord};
 
 /// Schema number of the lines that a run's file holds.
 pub const SCHEMA: u32 = 1;

@@ -1,7 +1,7 @@
 //! A case and what came of it.
 
 use super::line::finite;
-use super::{BadElement, Case};
+use super::{BadElement, Case, Quality};
 use crate::base::{GBps, Micros};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,9 @@ pub struct Row {
     pub outcome: Outcome,
     /// When it was finished, RFC 3339 in UTC.
     pub at: String,
+    /// How well it is known.
+    #[serde(default, skip_serializing_if = "Quality::is_empty")]
+    pub quality: Quality,
 }
 
 impl Row {
