@@ -191,6 +191,7 @@ fn wrong_data_is_a_failed_footer_and_nothing_else_fails_it() {
         time_us: vec![1.0; 3],
         issue_us: vec![1.0; 3],
         wrong: vec![0, 1_048_576, 3],
+        ..Sample::default()
     };
     let wrong = Mismatches {
         wrong: 1_048_579,

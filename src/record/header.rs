@@ -1,6 +1,7 @@
 //! What opens and what closes a run's file.
 
 use super::Conditions;
+use super::MemoryUse;
 use super::Settings;
 use super::SweepRecord;
 use super::line::{all_finite, finite};
@@ -136,4 +137,7 @@ pub struct Footer {
     /// The devices' state after the last measurement; none where the run was ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+    /// The device memory that the run took, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
 }

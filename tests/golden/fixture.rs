@@ -125,6 +125,7 @@ fn footer(wrong_measurements: u64, average_busbw_gbps: f64) -> Footer {
         fault: None,
         interrupted: false,
         conditions: None,
+        memory: None,
     }
 }
 
@@ -212,6 +213,7 @@ fn measured(cells: &[&str]) -> Outcome {
         wrong_threads: 0,
         unchecked: None,
         bad: Vec::new(),
+        per_iteration: None,
     }
 }
 

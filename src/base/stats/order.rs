@@ -54,7 +54,7 @@ pub fn variation(values: &[f64]) -> Option<f64> {
 /// Correlation of each value with the one before; none of fewer than three values, 0 where they are equal.
 ///
 /// # Source
-/// The usual estimate: Σ (x_t − m)(x_{t−1} − m) / Σ (x_t − m)².
+/// The usual estimate, Σ (xₜ − m)(xₜ₋₁ − m) / Σ (xₜ − m)².
 pub fn lag1(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() >= 3)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

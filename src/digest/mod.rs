@@ -2,6 +2,8 @@
 //!
 //! It does not know how a row is printed or judged.
 
+pub mod iterations;
+
 use crate::base::{GBps, Micros, Placement};
 use crate::record::{Case, Mismatches, Outcome, Quality, Row, Sample, Spread};
 
@@ -69,6 +71,7 @@ pub fn row(
         wrong_threads: wrong_threads(sample, mismatches.as_ref()),
         unchecked: mismatches.is_none().then(|| why_unchecked(&case)),
         bad: mismatches.map(|found| found.first).unwrap_or_default(),
+        per_iteration: None,
     };
     Row {
         case,
