@@ -5,7 +5,7 @@
 pub mod iterations;
 
 use crate::base::{GBps, Micros, Placement};
-use crate::record::{Case, Mismatches, Outcome, Row, Sample, Spread};
+use crate::record::{Case, Mismatches, Outcome, Quality, Row, Sample, Spread};
 
 /// How the headline time combines the threads of the world (nccl-tests' `-a`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,7 +73,12 @@ pub fn row(
         bad: mismatches.map(|found| found.first).unwrap_or_default(),
         per_iteration: None,
     };
-    Row { case, outcome, at }
+    Row {
+        case,
+        outcome,
+        at,
+        quality: Quality::default(),
+    }
 }
 
 /// The row of a case that cannot be run here.
@@ -84,6 +89,7 @@ pub fn waived(case: Case, reason: impl Into<String>, at: String) -> Row {
             reason: reason.into(),
         },
         at,
+        quality: Quality::default(),
     }
 }
 

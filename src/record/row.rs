@@ -1,7 +1,7 @@
 //! A case and what came of it.
 
 use super::line::finite;
-use super::{BadElement, Case, PerIteration};
+use super::{BadElement, Case, PerIteration, Quality};
 use crate::base::{GBps, Micros};
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +71,9 @@ pub struct Row {
     pub outcome: Outcome,
     /// When it was finished, RFC 3339 in UTC.
     pub at: String,
+    /// How well it is known.
+    #[serde(default, skip_serializing_if = "Quality::is_empty")]
+    pub quality: Quality,
 }
 
 impl Row {

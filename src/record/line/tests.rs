@@ -46,6 +46,8 @@ fn header() -> Header {
         clamped_to_bytes: None,
         notes: vec!["a \"note\"\nof two lines".to_owned()],
         init_ms: BTreeMap::from([("communicator".to_owned(), 12.5)]),
+        sweep: None,
+        conditions: None,
     }
 }
 
@@ -78,6 +80,7 @@ fn row(index: u64) -> Row {
         case: case(index),
         outcome,
         at: "2026-11-29T14:17:01.000Z".to_owned(),
+        quality: crate::record::Quality::default(),
     }
 }
 
