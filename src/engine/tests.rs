@@ -33,7 +33,6 @@ use crate::plan::PlanSpec;
 use crate::plan::Work;
 use crate::record::Blocking;
 use crate::record::Mismatches;
-use crate::record::Tweaks;
 use std::cell::Cell;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -209,7 +208,7 @@ fn spec() -> PlanSpec {
         checks: 2,
         blocking: Blocking::None,
         cycles: 1,
-        tweaks: Tweaks::default(),
+        tweaks: crate::record::Tweaks::default(),
     }
 }
 
