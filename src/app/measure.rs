@@ -2,6 +2,7 @@
 
 use super::berths;
 use super::berths::Berths;
+use super::codes::Codes;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
@@ -32,6 +33,7 @@ use crate::engine;
 use crate::engine::Rules;
 use crate::engine::SystemClock;
 use crate::engine::Watch;
+use crate::engine::watch::Limits;
 use crate::launcher;
 use crate::launcher::Here;
 use crate::launcher::Joined;
@@ -61,7 +63,10 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     } else {
         take_part(args, env, &clock)
     };
-    done.unwrap_or_else(|ending| spawn::leave_with(&ending))
+    done.unwrap_or_else(|ending| {
+        spawn::leave_with(&ending);
+        Codes::of(&args.guise).ending(&ending)
+    })
 }
 
 /// Meets the others and measures with them.
@@ -75,7 +80,7 @@ fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Endin
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::of(&args.guise)),
         joined: &joined,
         clock: Arc::clone(clock),
         met: clock.now().saturating_sub(started),
@@ -91,7 +96,7 @@ impl Process<'_> {
             Ok(tally) => {
                 self.exit.complete();
                 self.joined.plane.leave();
-                tally.exit_code()
+                self.codes().outcome(tally.exit_code())
             }
             Err(fault) => self.fail(fault),
         }
@@ -130,7 +135,11 @@ impl Process<'_> {
         let ending = self.joined.plane.fail(fault);
         self.exit.begin(&ending);
         self.exit.end_the_mute(&ending);
-        ending.exit_code
+        self.codes().ending(&ending)
+    }
+
+    fn codes(&self) -> Codes {
+        Codes::of(&self.args.guise)
     }
 
     fn conduct(&self) -> Result<Tally, Fault> {
@@ -189,13 +198,15 @@ impl Process<'_> {
     }
 
     fn narrator(&self, fleet: Fleet, found: &Equipment, seed: u64) -> Result<Narrator<'_>, Fault> {
-        let mut notes = self.joined.notes.clone();
+        let mut notes = self.args.remarks.clone();
+        notes.extend(self.joined.notes.iter().cloned());
         notes.extend(found.notes.iter().cloned());
         let wish = self.backend_wish(seed);
         notes.extend(self.args.backend.joining(&wish, fleet.world()));
         notes.extend(fleet.notes.iter().cloned());
         let facts = Facts {
             args: self.args.argv.clone(),
+            program: self.args.guise.program(self.args.plan.collective),
             env: self.env,
             fleet,
             launch: &self.joined.seat,
@@ -220,7 +231,9 @@ impl Process<'_> {
             rules: Rules {
                 blocking: self.args.plan.blocking,
                 control_limit: self.control_limit(),
-                launches_block: self.args.backend.launches_block(),
+                // with a limit for a whole batch, its operations are not finished one by one
+                launches_block: self.args.backend.launches_block()
+                    && self.args.timeout_batch.is_none(),
                 seed,
             },
             init_limit: self.args.timeout_init,
@@ -304,13 +317,17 @@ impl Process<'_> {
     }
 
     fn watch(&self, planes: &[Arc<dyn Bootstrap>]) -> Result<Option<Watch>, Fault> {
-        let Some(limit) = self.args.timeout_op else {
-            return Ok(None);
+        let limits = Limits {
+            progress: self.args.timeout_op,
+            batch: self.args.timeout_batch,
         };
+        if limits == Limits::default() {
+            return Ok(None);
+        }
         let plane = Arc::clone(&self.joined.plane);
         let exit = self.exit.clone();
         let on_timeout = Box::new(move |fault| exit.begin(&plane.fail(fault)));
-        Watch::start(planes, limit, Arc::clone(&self.clock), on_timeout).map(Some)
+        Watch::start(planes, limits, Arc::clone(&self.clock), on_timeout).map(Some)
     }
 
     fn thread_seat(&self, common: &Common<'_>, thread: u32, lanes: u32) -> ThreadSeat {

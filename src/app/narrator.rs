@@ -21,6 +21,7 @@ use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
 use crate::record::Row;
+use crate::record::Settings;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,8 @@ use std::time::UNIX_EPOCH;
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     pub(super) args: Vec<String>,
+    /// The program that the table names.
+    pub(super) program: String,
     pub(super) env: &'a Env,
     pub(super) fleet: Fleet,
     pub(super) launch: &'a ProcessSeat,
@@ -157,7 +160,10 @@ impl<'a> Narrator<'a> {
             launcher: launch.launcher.to_owned(),
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
-            settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            settings: Settings {
+                program: self.facts.program.clone(),
+                ..plan::settings(self.facts.wished, self.facts.timestamps)
+            },
             seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),

@@ -10,6 +10,7 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
+  links  make links under nccl-tests' names, so that scripts written for it run this program
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -41,6 +42,7 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
         #[cfg(feature = "mpi")]
         Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
+        Some(word) if word == super::links::NAME => Ok(super::links::help()),
         Some(word) => Err(Fault::usage(format!(
             "there is no help on `{word}`; accepted: {}",
             super::whereabouts::NAME
