@@ -7,6 +7,7 @@ mod codes;
 mod dry_run;
 mod ending;
 mod fleet;
+mod floor;
 mod gpus;
 mod links;
 mod measure;
@@ -18,6 +19,7 @@ mod pingpong;
 mod seed;
 mod signals;
 mod spawn;
+mod threads;
 mod whereabouts;
 mod worker;
 

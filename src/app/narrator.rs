@@ -20,6 +20,7 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
+use crate::record::Release;
 use crate::record::Row;
 use crate::record::Settings;
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub(super) struct Facts<'a> {
     pub(super) args: Vec<String>,
     /// The program that the table names.
     pub(super) program: String,
+    /// Whose first and last lines the table has, where it is not the newest release of nccl-tests.
+    pub(super) table_release: Option<Release>,
     pub(super) env: &'a Env,
     pub(super) fleet: Fleet,
     pub(super) launch: &'a ProcessSeat,
@@ -110,7 +113,7 @@ impl<'a> Narrator<'a> {
 
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
-        self.book.end(tally.exit_code())
+        self.book.end(tally.exit_code(), tally.floor)
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -162,12 +165,14 @@ impl<'a> Narrator<'a> {
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
             settings: Settings {
                 program: self.facts.program.clone(),
+                table_release: self.facts.table_release,
                 ..plan::settings(self.facts.wished, self.facts.timestamps)
             },
             seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
+            groups: Vec::new(),
             environment: super::allow_list::of(self.facts.env),
             plan: plan::digest(spec, fleet.world()),
             clamped_to_bytes,

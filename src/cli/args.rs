@@ -6,6 +6,7 @@ use crate::base::split::Split;
 use crate::digest::Average;
 use crate::launcher;
 use crate::plan::PlanSpec;
+use crate::record::Release;
 use std::time::Duration;
 
 /// `ncclbench COLLECTIVE …`, read and checked.
@@ -25,6 +26,8 @@ pub struct Args {
     pub min_bw_gbps: Option<f64>,
     /// How the headline time combines threads (`-a`).
     pub average: Average,
+    /// Whose first and last lines the table has, where it is not the newest release (`--compat`).
+    pub table_release: Option<Release>,
     /// Whether the table's rows end in the local time (`-S`).
     pub timestamps: bool,
     /// Who runs it.

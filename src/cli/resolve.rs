@@ -48,6 +48,7 @@ pub(super) fn resolve(
         threads: options.world.nthreads,
         gpus: options.world.ngpus,
         average: Average::ALL[options.loops.average as usize],
+        table_release: results.compat,
         timestamps: results.report_timestamps,
         backend: registry::backend_of(options.world.backend.as_deref(), env)?,
         allow_shared_gpu: options.world.allow_shared_gpu,
