@@ -6,6 +6,8 @@
 pub mod case;
 pub mod header;
 pub mod line;
+pub mod nics;
+pub mod path;
 pub mod row;
 pub mod sample;
 pub mod settings;
@@ -13,6 +15,8 @@ pub mod settings;
 pub use case::{Case, InPlace};
 pub use header::{DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
 pub use line::{Line, Run};
+pub use nics::{NicCounters, NicReading};
+pub use path::PathRecord;
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Settings};
