@@ -9,7 +9,9 @@ mod fleet;
 mod gpus;
 mod measure;
 mod narrator;
+mod offered;
 mod output;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod seed;
@@ -34,9 +36,13 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(text) => tell(&text),
             Err(fault) => refuse(&fault),
         },
-        Ok(Parsed::Measure(args)) => measure::run(&args, &env),
+        Ok(Parsed::Measure(args)) => match offered::check(&args) {
+            Ok(()) => measure::run(&args, &env),
+            Err(fault) => refuse(&fault),
+        },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

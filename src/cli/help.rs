@@ -10,6 +10,7 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
+  path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -40,9 +41,11 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
         None => Ok(help()),
         #[cfg(feature = "mpi")]
         Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
+        Some(word) if word == super::path::NAME => Ok(super::path::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
         Some(word) => Err(Fault::usage(format!(
-            "there is no help on `{word}`; accepted: {}",
+            "there is no help on `{word}`; accepted: {}, {}",
+            super::path::NAME,
             super::whereabouts::NAME
         ))
         .hint("run `ncclbench --help` for the options of a measurement")),

@@ -6,6 +6,7 @@ mod args;
 pub mod environment;
 mod help;
 mod options;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod refusal;
@@ -13,6 +14,7 @@ mod registry;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod tweaks;
 mod uneven;
 mod values;
 mod whereabouts;
@@ -20,6 +22,7 @@ mod whereabouts;
 pub use args::Args;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
+pub use path::PathArgs;
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -35,6 +38,8 @@ pub enum Parsed {
     /// Measure two ranks alone.
     #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
+    /// Judge a network path by recorded evidence.
+    Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -62,6 +67,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: path::NAME,
+        parse: path::parse,
     },
     Command {
         name: whereabouts::NAME,

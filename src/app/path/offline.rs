@@ -81,10 +81,14 @@ fn judged(args: &PathArgs) -> Result<PathRecord, Fault> {
 
 /// A log may hold bytes that are no text.
 fn read(file: &Path) -> Result<String, Fault> {
-    let bytes = std::fs::read(file).map_err(|error| {
-        Fault::new(Kind::Missing, format!("cannot read `{}`: {error}", file.display()))
-    })?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(&bytes(file)?).into_owned())
+}
+
+fn bytes(file: &Path) -> Result<Vec<u8>, Fault> {
+    std::fs::read(file).map_err(|error| {
+        let text = format!("cannot read `{}`: {error}", file.display());
+        Fault::new(Kind::Missing, text)
+    })
 }
 
 fn name(file: &Path) -> String {
@@ -106,8 +110,7 @@ fn counted(before: &Path, after: &Path, logs: &[(String, LogFacts)]) -> Result<H
 
 /// What a run must have sent between its hosts, and how many ranks its fullest host has.
 fn sent(file: &Path) -> Result<(Option<Needed>, Option<u32>), Fault> {
-    let text = read(file)?;
-    let run = Run::parse(&text).while_doing(|| format!("reading `{}`", file.display()))?;
+    let run = Run::read(&bytes(file)?).while_doing(|| format!("reading `{}`", file.display()))?;
     let mut hosts: BTreeMap<&str, u32> = BTreeMap::new();
     let mut nodes = Vec::new();
     for seat in &run.header.seats {
