@@ -20,9 +20,9 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use path::PathArgs;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
-pub use path::PathArgs;
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};

@@ -81,8 +81,11 @@ Verdicts:
 Examples:
   ncclbench path --log nccl.*.log
   ncclbench path --log rank0.log --instance p5.48xlarge --require-path efa
-  cp -rL /sys/class/infiniband before; srun ... > log; cp -rL /sys/class/infiniband after
   ncclbench path --log log --counters-before before --counters-after after --json
+
+Counters are kept by this, on every host, before and after the run:
+  cd /sys/class/infiniband; for d in *; do mkdir -p /tmp/before/$d
+    cp -rL $d/ports $d/hw_counters /tmp/before/$d/; done; cat /proc/net/dev > /tmp/before/net_dev
 
 Exit codes:
   0  a verdict is given, and it is what was required
@@ -98,7 +101,11 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
     };
-    let gate = options.require_path.as_deref().map(str::parse).transpose()?;
+    let gate = options
+        .require_path
+        .as_deref()
+        .map(str::parse)
+        .transpose()?;
     let instance = options.instance.as_deref().map(known).transpose()?;
     let (before, after) = (options.counters_before, options.counters_after);
     if before.len() != after.len() {

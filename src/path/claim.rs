@@ -40,15 +40,15 @@ pub(super) fn of_log(facts: &LogFacts) -> Claim {
     let nodes = facts.nodes.iter().max().copied();
     let spans = facts.nvlink_domain.zip(facts.ranks.iter().max().copied());
     let one_domain = spans.is_some_and(|(domain, ranks)| domain >= ranks);
-    match (nodes, facts.local_channels.is_empty()) {
-        (Some(1), _) => Claim::sure(Verdict::IntraNode),
-        (Some(_), false) if one_domain => Claim::sure(Verdict::IntraNode),
-        (None, false) => Claim::sure(Verdict::IntraNode),
-        _ if facts.networks.is_empty() => {
-            Claim::unknown("NCCL's log has no line that names a network or a channel")
-        }
-        _ => of_networks(facts.networks.keys(), facts),
+    let any_local = !facts.local_channels.is_empty();
+    let stays = nodes == Some(1) || any_local && (nodes.is_none() || one_domain);
+    if stays {
+        return Claim::sure(Verdict::IntraNode);
     }
+    if facts.networks.is_empty() {
+        return Claim::unknown("NCCL's log has no line that names a network or a channel");
+    }
+    of_networks(facts.networks.keys(), facts)
 }
 
 /// The worst that any of the networks is: one rank on sockets slows all.

@@ -64,7 +64,7 @@ pub fn met(gate: Gate, path: &PathRecord) -> bool {
 }
 
 /// Every channel goes from GPU to GPU; one through shared memory is no NVLink. Which link `P2P` took,
-/// NVLink or PCIe, the channels do not say.
+/// `NVLink` or `PCIe`, the channels do not say.
 fn is_peer_to_peer(path: &PathRecord) -> bool {
     let channels = &path.log.local_channels;
     !channels.is_empty() && channels.keys().all(|way| way.starts_with("P2P"))

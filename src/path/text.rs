@@ -114,7 +114,8 @@ fn network(log: &LogFacts) -> Option<String> {
         let _ = write!(text, ", fabric {fabric}");
     }
     for nics in &log.nics {
-        let _ = write!(text, ", {nics} NICs");
+        let word = if *nics == 1 { "NIC" } else { "NICs" };
+        let _ = write!(text, ", {nics} {word}");
     }
     Some(text)
 }

@@ -25,7 +25,9 @@ pub fn read(root: &Path) -> NicReading {
     }
     if reading.ethernet.is_none() {
         let path = root.join("proc/net/dev");
-        reading.unread.push(format!("`{}` cannot be read", path.display()));
+        reading
+            .unread
+            .push(format!("`{}` cannot be read", path.display()));
     }
     reading
 }
@@ -39,7 +41,10 @@ enum Folder {
 }
 
 fn folder(root: &Path) -> Folder {
-    let kept = PLACES.iter().map(|place| root.join(place)).find(|folder| folder.is_dir());
+    let kept = PLACES
+        .iter()
+        .map(|place| root.join(place))
+        .find(|folder| folder.is_dir());
     if let Some(folder) = kept {
         return match fs::read_dir(&folder) {
             Ok(_) => Folder::At(folder),
@@ -62,13 +67,19 @@ fn is_device(folder: &Path) -> bool {
 
 fn subfolders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
     paths.sort();
     paths
 }
 
 fn devices(folder: &Path, reading: &mut NicReading) {
-    for path in subfolders(folder).into_iter().filter(|path| is_device(path)) {
+    for path in subfolders(folder)
+        .into_iter()
+        .filter(|path| is_device(path))
+    {
         let mut device = device(&path);
         numbers(&path.join("hw_counters"), &mut device.counters);
         for port in subfolders(&path.join("ports")) {
@@ -76,7 +87,9 @@ fn devices(folder: &Path, reading: &mut NicReading) {
             numbers(&port.join("counters"), &mut device.counters);
         }
         if device.counters.is_empty() {
-            reading.unread.push(format!("{}: no counter can be read", device.name));
+            reading
+                .unread
+                .push(format!("{}: no counter can be read", device.name));
         }
         reading.devices.push(device);
     }
@@ -92,7 +105,9 @@ fn device(path: &Path) -> NicCounters {
     let state = text(&path.join("ports/1/state"));
     NicCounters {
         name: last(path).unwrap_or_default(),
-        driver: linked(&driver).or_else(|| text(&driver)).or_else(|| said("DRIVER=")),
+        driver: linked(&driver)
+            .or_else(|| text(&driver))
+            .or_else(|| said("DRIVER=")),
         vendor: text(&path.join("device/vendor")),
         bus_id: linked(&path.join("device")).or_else(|| said("PCI_SLOT_NAME=")),
         numa: text(&path.join("device/numa_node")).and_then(|node| node.parse().ok()),
@@ -121,7 +136,9 @@ fn numbers(folder: &Path, into: &mut BTreeMap<String, u64>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let number = text(&entry.path()).and_then(|text| text.parse::<u64>().ok());
         if let Some(number) = number {
-            *into.entry(entry.file_name().to_string_lossy().into_owned()).or_default() += number;
+            *into
+                .entry(entry.file_name().to_string_lossy().into_owned())
+                .or_default() += number;
         }
     }
 }
@@ -171,20 +188,46 @@ mod tests {
         put(root, &format!("{EFA}/ports/1/hw_counters/tx_bytes"), "42\n");
         put(root, &format!("{EFA}/hw_counters/cmds_err"), "1\n");
         put(root, &format!("{EFA}/ports/1/state"), "4: ACTIVE\n");
-        put(root, &format!("{EFA}/device/uevent"), "DRIVER=efa\nPCI_SLOT_NAME=0000:10:1b.0\n");
+        put(
+            root,
+            &format!("{EFA}/device/uevent"),
+            "DRIVER=efa\nPCI_SLOT_NAME=0000:10:1b.0\n",
+        );
         put(root, &format!("{EFA}/device/numa_node"), "1\n");
-        put(root, "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data", "7\n");
-        put(root, "proc/net/dev", "Inter-|   Receive\n face |bytes\n eth0: 1 2 3 4 5 6 7 8 900 1 2\n");
-        put(root, "sys/devices/virtual/dmi/id/sys_vendor", "Amazon EC2\n");
-        put(root, "sys/devices/virtual/dmi/id/product_name", "p5.48xlarge\n");
+        put(
+            root,
+            "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data",
+            "7\n",
+        );
+        put(
+            root,
+            "proc/net/dev",
+            "Inter-|   Receive\n face |bytes\n eth0: 1 2 3 4 5 6 7 8 900 1 2\n",
+        );
+        put(
+            root,
+            "sys/devices/virtual/dmi/id/sys_vendor",
+            "Amazon EC2\n",
+        );
+        put(
+            root,
+            "sys/devices/virtual/dmi/id/product_name",
+            "p5.48xlarge\n",
+        );
         let reading = read(root);
         assert_eq!(reading.unread, [""; 0]);
         assert_eq!(reading.instance.as_deref(), Some("p5.48xlarge"));
         assert_eq!(reading.ethernet.unwrap()["eth0"], 900);
         let efa = &reading.devices[1];
-        assert_eq!((efa.driver.as_deref(), efa.state.as_deref(), efa.numa), (Some("efa"), Some("ACTIVE"), Some(1)));
+        assert_eq!(
+            (efa.driver.as_deref(), efa.state.as_deref(), efa.numa),
+            (Some("efa"), Some("ACTIVE"), Some(1))
+        );
         assert_eq!(efa.bus_id.as_deref(), Some("0000:10:1b.0"));
-        assert_eq!((efa.counters["tx_bytes"], efa.counters["cmds_err"]), (42, 1));
+        assert_eq!(
+            (efa.counters["tx_bytes"], efa.counters["cmds_err"]),
+            (42, 1)
+        );
         assert_eq!(reading.devices[0].counters["port_xmit_data"], 7);
     }
 
@@ -203,7 +246,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         put(folder.path(), "rdmap1/ports/1/hw_counters/tx_bytes", "5");
         assert_eq!(read(folder.path()).devices[0].counters["tx_bytes"], 5);
-        put(folder.path(), "rdmap1/ports/1/hw_counters/tx_bytes", "not a number");
-        assert_eq!(read(folder.path()).unread[0], "rdmap1: no counter can be read");
+        put(
+            folder.path(),
+            "rdmap1/ports/1/hw_counters/tx_bytes",
+            "not a number",
+        );
+        assert_eq!(
+            read(folder.path()).unread[0],
+            "rdmap1: no counter can be read"
+        );
     }
 }

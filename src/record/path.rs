@@ -22,7 +22,7 @@ pub enum Verdict {
     Socket,
     /// Libfabric over TCP: the plugin is loaded and the fast path is not used.
     TcpProvider,
-    /// Nothing left a node: NVLink, PCIe or shared memory.
+    /// Nothing left a node: NVLink, `PCIe` or shared memory.
     IntraNode,
     /// Not to be told; the reason says why.
     Unknown,
@@ -226,6 +226,7 @@ pub struct TrafficRecord {
     pub retransmission_timeouts: Option<u64>,
 }
 
+#[expect(clippy::ref_option, reason = "serde hands over the field")]
 fn some_finite<S: serde::Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(value) => finite(value, to),

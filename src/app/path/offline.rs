@@ -49,7 +49,9 @@ fn exit_code(args: &PathArgs, record: &PathRecord) -> u8 {
     match args.require {
         Some(gate) if !path::met(gate, record) => {
             let (name, verdict) = (gate.name(), record.verdict);
-            crate::app::say(&format!("gate: the path is {verdict}; `--require-path {name}` is not met"));
+            crate::app::say(&format!(
+                "gate: the path is {verdict}; `--require-path {name}` is not met"
+            ));
             6
         }
         _ if record.verdict == Verdict::Unknown => 7,
@@ -99,13 +101,21 @@ fn name(file: &Path) -> String {
 fn counted(before: &Path, after: &Path, logs: &[(String, LogFacts)]) -> Result<HostTraffic, Fault> {
     for folder in [before, after] {
         std::fs::read_dir(folder).map_err(|error| {
-            let text = format!("cannot read the counters in `{}`: {error}", folder.display());
+            let text = format!(
+                "cannot read the counters in `{}`: {error}",
+                folder.display()
+            );
             Fault::new(Kind::Missing, text)
         })?;
     }
     let interfaces = logs.iter().flat_map(|(_, facts)| &facts.interfaces);
     let readings = [before, after].map(probe::nics::read);
-    Ok(path::between(&name(before), &readings[0], &readings[1], interfaces))
+    Ok(path::between(
+        &name(before),
+        &readings[0],
+        &readings[1],
+        interfaces,
+    ))
 }
 
 /// What a run must have sent between its hosts, and how many ranks its fullest host has.

@@ -47,8 +47,8 @@ fn evidence(log: &str, hosts: Vec<HostTraffic>) -> Evidence {
         hosts,
         // two nodes that send 32 GiB each
         needed: Some(Needed {
-            least: 64.0 * (1u64 << 30) as f64,
-            most: 128.0 * (1u64 << 30) as f64,
+            least: 64.0 * 1_073_741_824.0,
+            most: 128.0 * 1_073_741_824.0,
             even: true,
         }),
         ranks_per_node: Some(8),

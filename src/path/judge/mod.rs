@@ -206,7 +206,8 @@ fn decide(said: &Claim, counted: Counted, findings: &mut Vec<Finding>) -> (Claim
         },
         (Unknown, Counted::Ethernet) => (Claim::sure(Socket), counters()),
         (Unknown, _) => (said.clone(), BTreeSet::new()),
-        (_, Counted::Nothing) | (IntraNode, Counted::Idle) => (said.clone(), log()),
+        // what else uses the NICs of one node is counted too
+        (_, Counted::Nothing) | (IntraNode, _) => (said.clone(), log()),
         (Efa | EfaDegraded, Counted::Carried(NicKind::Efa))
         | (Infiniband, Counted::Carried(NicKind::Infiniband))
         | (Socket | TcpProvider, Counted::Ethernet | Counted::Idle) => (said.clone(), both()),
@@ -218,8 +219,6 @@ fn decide(said: &Claim, counted: Counted, findings: &mut Vec<Finding>) -> (Claim
             ));
             (Claim::sure(Socket), counters())
         }
-        // what else uses these NICs is counted too
-        (IntraNode, _) => (said.clone(), log()),
         (_, other) => {
             let found = words(other);
             findings.push(disagree(said.verdict, found));
@@ -276,5 +275,4 @@ fn keep_few_hosts(record: &mut PathRecord) {
 }
 
 #[cfg(test)]
-#[path = "judge_tests.rs"]
 mod tests;
