@@ -14,6 +14,7 @@ mod measure;
 mod narrator;
 mod offered;
 mod output;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod seed;
@@ -52,6 +53,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Links(args)) => links::run(&args),
+        Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

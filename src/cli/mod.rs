@@ -9,6 +9,7 @@ mod help;
 mod links;
 mod nccl_tests;
 mod options;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod refusal;
@@ -24,6 +25,7 @@ mod whereabouts;
 pub use args::Args;
 pub use guise::Guise;
 pub use links::LinksArgs;
+pub use path::PathArgs;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use whereabouts::WhereArgs;
@@ -41,6 +43,8 @@ pub enum Parsed {
     /// Measure two ranks alone.
     #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
+    /// Judge a network path by recorded evidence.
+    Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
     /// Make links to this program under nccl-tests' names.
@@ -74,6 +78,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: links::NAME,
         parse: links::parse,
+    },
+    Command {
+        name: path::NAME,
+        parse: path::parse,
     },
     Command {
         name: whereabouts::NAME,

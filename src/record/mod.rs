@@ -13,6 +13,8 @@ pub mod history;
 pub mod key;
 pub mod line;
 pub mod memory;
+pub mod nics;
+pub mod path;
 pub mod per_iteration;
 pub mod quality;
 pub mod row;
@@ -30,6 +32,8 @@ pub use header::{BandwidthFloor, DeviceRecord, Footer, Header, LibraryRecord, Se
 pub use key::RowKey;
 pub use line::{Line, Run};
 pub use memory::MemoryUse;
+pub use nics::{NicCounters, NicReading};
+pub use path::PathRecord;
 pub use per_iteration::PerIteration;
 pub use quality::{
     Arrival, Distribution, Doubt, Mark, Percentiles, Quality, RankTimes, Sampling, Spent, Stop,
