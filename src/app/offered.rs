@@ -30,7 +30,6 @@ pub(super) fn check(args: &Args) -> Result<(), Fault> {
         ),
         (tweaks.memory_report, "-M", "the report on memory"),
         (args.split.is_some(), "NCCL_TESTS_SPLIT", "groups"),
-        (args.json.is_some(), "-J", "nccl-tests' JSON"),
     ];
     match asked.iter().find(|(is_asked, ..)| *is_asked) {
         None => Ok(()),

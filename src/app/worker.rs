@@ -36,6 +36,8 @@ pub(super) struct Common<'a> {
     pub(super) backend: &'static dyn Backend,
     pub(super) berths: &'a Berths,
     pub(super) spec: PlanSpec,
+    /// Sizes that do not fit into memory are left out; else they are an error.
+    pub(super) may_clamp: bool,
     pub(super) average: Average,
     /// The mean bus bandwidth that is asked for, where one is.
     pub(super) floor_gbps: Option<f64>,
@@ -89,7 +91,7 @@ pub(super) fn work(
     let opened = common.clock.now();
     common.exit.add(session.aborter());
     let limit = memory_limit(common, seat, &*session, plane)?;
-    let spec = clamp(&common.spec, limit)?;
+    let spec = clamp(&common.spec, limit, common.may_clamp)?;
     agree_on_plan(common, &spec, plane)?;
     let call = call(spec.collective, &*session);
     let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
@@ -190,16 +192,34 @@ fn buffer_limit(free: u64, sharers: u64) -> u64 {
     (free - reserve) / sharers.max(1) / 2
 }
 
-fn clamp(spec: &PlanSpec, limit: Limit) -> Result<PlanSpec, Fault> {
-    match limit.0 {
-        Some(limit) if limit < spec.sweep.min => Err(Fault::new(
-            Kind::Missing,
-            format!("there is not enough memory: buffers of {limit} are the most, the smallest size is {}", spec.sweep.min),
-        )
-        .hint("start with a smaller size, `-b`")),
-        Some(limit) => Ok(PlanSpec { sweep: spec.sweep.clamped(limit), ..spec.clone() }),
-        None => Ok(spec.clone()),
+/// What is left of the sweep within the memory that there is.
+fn clamp(spec: &PlanSpec, limit: Limit, may_clamp: bool) -> Result<PlanSpec, Fault> {
+    let Some(limit) = limit.0 else {
+        return Ok(spec.clone());
+    };
+    let sweep = spec.sweep.clamped(limit);
+    if limit >= spec.sweep.min && (may_clamp || limit >= spec.sweep.max) {
+        return Ok(PlanSpec {
+            sweep,
+            ..spec.clone()
+        });
     }
+    let (text, hint) = if may_clamp {
+        let min = spec.sweep.min;
+        (
+            format!("the smallest size is {min}"),
+            "start with a smaller size, `-b`",
+        )
+    } else {
+        let max = spec.sweep.max;
+        let text = format!("the largest size is {max}, and `--no-clamp` leaves none out");
+        (
+            text,
+            "end with a smaller size, `-e`, or leave `--no-clamp` out",
+        )
+    };
+    let text = format!("there is not enough memory: buffers of {limit} are the most, {text}");
+    Err(Fault::new(Kind::Missing, text).hint(hint))
 }
 
 /// Compares digests before the first launch: ranks that would do different things stop here.
