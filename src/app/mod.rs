@@ -95,7 +95,7 @@ fn say(text: &str) {
 }
 
 /// `1 host`, `3 hosts`.
-fn counted<N: PartialEq + From<u8> + std::fmt::Display>(
+fn counted<N: Copy + PartialEq + From<u8> + std::fmt::Display>(
     number: N,
     one: &str,
     many: &str,

@@ -264,7 +264,9 @@ impl NcclJson {
         };
         Some(Half {
             time: (!self.issue_time).then(|| six(time_us.0)),
-            cpu_time: self.issue_time.then(|| six(issue.rank0_us)),
+            cpu_time: issue
+                .filter(|_| self.issue_time)
+                .map(|issue| six(issue.rank0_us)),
             alg_bw: six(algbw_gbps.0),
             bus_bw: six(busbw_gbps.0),
             nwrong: wrong.map(|wrong| wrong as f64),
