@@ -10,6 +10,7 @@ use crate::bootstrap::Ending;
 use crate::digest::Figures;
 use crate::record::Footer;
 use crate::record::Header;
+use crate::record::MemoryUse;
 use crate::record::Row;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -68,10 +69,13 @@ impl Book {
     }
 
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&self, exit_code: u8) -> Result<(), Fault> {
+    pub(super) fn end(&self, exit_code: u8, memory: Option<MemoryUse>) -> Result<(), Fault> {
         let mut state = self.write()?;
         state.is_closed = true;
-        let footer = footer(&state.figures, exit_code, None);
+        let footer = Footer {
+            memory,
+            ..footer(&state.figures, exit_code, None)
+        };
         state.output.end(&footer)
     }
 

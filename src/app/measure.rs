@@ -13,7 +13,6 @@ use super::spawn;
 use super::worker;
 use super::worker::Common;
 use super::worker::Tally;
-use crate::backend;
 use crate::backend::Equipment;
 use crate::backend::ThreadSeat;
 use crate::base::Clock;
@@ -154,7 +153,10 @@ impl Process<'_> {
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
     fn probe(&self, seed: u64) -> Result<Equipment, Fault> {
-        let found = self.args.backend.probe(&self.backend_wish(seed));
+        let backend = self.args.backend;
+        let found = backend
+            .heed(super::wish::comm(self.args))
+            .and_then(|()| backend.probe(&super::wish::backend(self.args, self.env, seed)));
         let (found, outcome) = match found {
             Ok(found) => (Some(found), Ok(())),
             Err(fault) => (None, Err(fault)),
@@ -191,7 +193,7 @@ impl Process<'_> {
     fn narrator(&self, fleet: Fleet, found: &Equipment, seed: u64) -> Result<Narrator<'_>, Fault> {
         let mut notes = self.joined.notes.clone();
         notes.extend(found.notes.iter().cloned());
-        let wish = self.backend_wish(seed);
+        let wish = super::wish::backend(self.args, self.env, seed);
         notes.extend(self.args.backend.joining(&wish, fleet.world()));
         notes.extend(fleet.notes.iter().cloned());
         let facts = Facts {
@@ -222,8 +224,19 @@ impl Process<'_> {
                 control_limit: self.control_limit(),
                 launches_block: self.args.backend.launches_block(),
                 seed,
+                tweaks: self.args.plan.tweaks,
             },
             init_limit: self.args.timeout_init,
+            threads_each: (self.args.threads * self.args.gpus / self.lanes()) as usize,
+        }
+    }
+
+    /// The ranks that one engine thread drives.
+    fn lanes(&self) -> u32 {
+        if self.args.backend.lanes_share_a_thread() {
+            self.args.gpus
+        } else {
+            1
         }
     }
 
@@ -240,14 +253,9 @@ impl Process<'_> {
         common: &Common<'_>,
         narrator: Option<&mut Narrator<'_>>,
     ) -> Result<Tally, Fault> {
-        let lanes = if self.args.backend.lanes_share_a_thread() {
-            self.args.gpus
-        } else {
-            1
-        };
-        let threads = self.args.threads * self.args.gpus / lanes;
+        let lanes = self.lanes();
         let planes: Vec<Arc<dyn Bootstrap>> =
-            ThreadPlane::join(self.plane(), threads as usize, Arc::clone(&self.clock))
+            ThreadPlane::join(self.plane(), common.threads_each, Arc::clone(&self.clock))
                 .into_iter()
                 .map(|plane| Arc::new(plane) as Arc<dyn Bootstrap>)
                 .collect();
@@ -298,7 +306,11 @@ impl Process<'_> {
 
     /// The library under test may know why it hangs.
     fn call_witness(&self, seed: u64) {
-        if let Some(witness) = self.args.backend.witness(&self.backend_wish(seed)) {
+        if let Some(witness) = self
+            .args
+            .backend
+            .witness(&super::wish::backend(self.args, self.env, seed))
+        {
             self.joined.plane.call_witness(witness);
         }
     }
@@ -328,16 +340,7 @@ impl Process<'_> {
             limit: self.args.timeout_init,
             op_limit: self.args.timeout_op,
             clock: Arc::clone(&self.clock),
-            wish: self.backend_wish(common.rules.seed),
-        }
-    }
-
-    fn backend_wish(&self, seed: u64) -> backend::Wish {
-        let variable = self.env.get("NCCLBENCH_NCCL").map(str::to_owned);
-        backend::Wish {
-            nccl_lib: self.args.nccl_lib.clone().or(variable),
-            env: self.env.clone(),
-            seed,
+            wish: super::wish::backend(self.args, self.env, common.rules.seed),
         }
     }
 

@@ -8,6 +8,7 @@ mod ending;
 mod fleet;
 mod gpus;
 mod measure;
+mod memory;
 mod narrator;
 mod offered;
 mod output;
@@ -18,6 +19,7 @@ mod seed;
 mod signals;
 mod spawn;
 mod whereabouts;
+mod wish;
 mod worker;
 
 use crate::base::Fault;

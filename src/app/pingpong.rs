@@ -176,6 +176,7 @@ impl Process<'_> {
                 nccl_lib: None,
                 env: self.env.clone(),
                 seed,
+                comm: backend::CommWish::default(),
             },
         })
     }
