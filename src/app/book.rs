@@ -3,6 +3,7 @@
 //! A thread that is stuck in a library comes back late or never; the rows must have their footer all the same.
 
 use super::output::Output;
+use super::worker::Tally;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::moment;
@@ -10,7 +11,6 @@ use crate::bootstrap::Ending;
 use crate::digest::Figures;
 use crate::record::Footer;
 use crate::record::Header;
-use crate::record::MemoryUse;
 use crate::record::Row;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -69,12 +69,13 @@ impl Book {
     }
 
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&self, exit_code: u8, memory: Option<MemoryUse>) -> Result<(), Fault> {
+    pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
         let mut state = self.write()?;
         state.is_closed = true;
         let footer = Footer {
-            memory,
-            ..footer(&state.figures, exit_code, None)
+            bandwidth_floor: tally.floor,
+            memory: tally.memory,
+            ..footer(&state.figures, tally.exit_code(), None)
         };
         state.output.end(&footer)
     }

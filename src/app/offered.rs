@@ -6,13 +6,8 @@ use crate::cli::Args;
 /// # Errors
 /// `Unsupported`, naming the option.
 pub(super) fn check(args: &Args) -> Result<(), Fault> {
-    let tweaks = &args.plan.tweaks;
     let asked = [
-        (
-            tweaks.issue_time,
-            "-C",
-            "the time of enqueueing as a column",
-        ),
+        (args.split.is_some(), "NCCL_TESTS_SPLIT", "groups"),
         (args.json.is_some(), "-J", "nccl-tests' JSON"),
     ];
     match asked.iter().find(|(is_asked, ..)| *is_asked) {

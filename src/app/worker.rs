@@ -28,6 +28,7 @@ use crate::engine::Seats;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
+use crate::record::BandwidthFloor;
 use crate::record::MemoryUse;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub(super) struct Common<'a> {
     pub(super) berths: &'a Berths,
     pub(super) spec: PlanSpec,
     pub(super) average: Average,
+    /// The mean bus bandwidth that is asked for, where one is.
+    pub(super) floor_gbps: Option<f64>,
     pub(super) exit: super::ending::Exit,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: Rules,
@@ -53,6 +56,8 @@ pub(super) struct Tally {
     pub(super) figures: Figures,
     /// What the run took of the devices' memory, where that was asked for and is known.
     pub(super) memory: Option<MemoryUse>,
+    /// How the run stands against the bandwidth that is asked for, where one is.
+    pub(super) floor: Option<BandwidthFloor>,
 }
 
 /// The size limit that memory sets, as all threads agreed on it.
@@ -61,11 +66,14 @@ pub(super) struct Limit(pub(super) Option<Bytes>);
 
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
+    /// A bandwidth that was asked for is a gate.
     pub(super) fn exit_code(&self) -> u8 {
         if self.figures.wrong_measurements > 0 {
             5
         } else if self.figures.measured == 0 {
             3
+        } else if self.floor.is_some_and(|floor| !floor.met) {
+            6
         } else {
             0
         }
@@ -346,6 +354,9 @@ fn sweep(
             }
         }
     }
+    tally.floor = common
+        .floor_gbps
+        .map(|asked| super::floor::held(asked, &tally.figures));
     Ok(tally)
 }
 
