@@ -9,6 +9,7 @@ use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::engine::Engine;
 use crate::record::MemoryUse;
+use crate::record::Tweaks;
 
 /// One thread's devices: what is free, and what was taken so far on the one where it was the most.
 #[derive(Debug)]
@@ -18,11 +19,18 @@ pub(super) struct Gauge {
 }
 
 impl Gauge {
-    /// After the communicator was made.
+    /// After the communicator was made; none where nobody wants to know.
     ///
     /// # Errors
     /// `Unsupported` where that is not known, `Call` where the driver fails, as for all that follow.
-    pub(super) fn new(session: &dyn Session, lanes: usize) -> Result<Self, Fault> {
+    pub(super) fn wished(
+        tweaks: &Tweaks,
+        session: &dyn Session,
+        lanes: usize,
+    ) -> Result<Option<Self>, Fault> {
+        if !tweaks.memory_report {
+            return Ok(None);
+        }
         let lanes = 0..lanes;
         let made = lanes.clone().map(|lane| session.initialization_bytes(lane));
         let Some(initialization_bytes) = made.flatten().max() else {
@@ -30,13 +38,13 @@ impl Gauge {
             return Err(Fault::unsupported(text).hint("run without `-M`"));
         };
         let free = lanes.map(|lane| session.free_memory(lane));
-        Ok(Self {
+        Ok(Some(Self {
             free: free.collect::<Result<_, _>>()?,
             taken: MemoryUse {
                 initialization_bytes,
                 ..MemoryUse::default()
             },
-        })
+        }))
     }
 
     /// After the buffers were allocated and registered.

@@ -99,9 +99,11 @@ pub(super) fn work(
     let spec = clamp(&common.spec, limit)?;
     agree_on_plan(common, &spec, plane)?;
     let call = call(spec.collective, &*session);
-    let mut gauge = gauge(common, seat, &*session)?;
+    let mut gauge =
+        Gauge::wished(&spec.tweaks, &*session, seat.ranks.len()).map_err(at_place(common, seat))?;
     let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
-    let notes = prepare(&spec, plane, &engine).map_err(at_place(common, seat))?;
+    let prepared = engine.prepare(spec.tweaks.registration);
+    let notes = prepared.map_err(at_place(common, seat))?;
     let allocated = common.clock.now();
     if let Some(gauge) = &mut gauge {
         gauge.buffers(&engine).map_err(at_place(common, seat))?;
@@ -128,34 +130,6 @@ pub(super) fn work(
 /// Adds to a fault where it happened.
 fn at_place<'a>(common: &'a Common<'_>, seat: &'a ThreadSeat) -> impl Fn(Fault) -> Fault + 'a {
     |fault| fault.at(place(common, seat))
-}
-
-/// What follows the devices' memory, where that was asked for.
-fn gauge(
-    common: &Common<'_>,
-    seat: &ThreadSeat,
-    session: &dyn Session,
-) -> Result<Option<Gauge>, Fault> {
-    if !common.spec.tweaks.memory_report {
-        return Ok(None);
-    }
-    let gauge = Gauge::new(session, seat.ranks.len());
-    gauge.map(Some).map_err(at_place(common, seat))
-}
-
-/// What the rarer options need before the first operation; what a reader must know of it. A fault is
-/// returned at once: the other ranks may wait for this one inside the library.
-fn prepare(
-    spec: &PlanSpec,
-    plane: &dyn Bootstrap,
-    engine: &Engine<'_>,
-) -> Result<Vec<String>, Fault> {
-    engine.require_tweaks()?;
-    plane.pulse().enter("registering the buffers");
-    plane.pulse().work(true);
-    let notes = engine.register(spec.tweaks.registration);
-    plane.pulse().work(false);
-    notes
 }
 
 fn open(

@@ -34,26 +34,27 @@ pub fn padding(tweaks: &Tweaks) -> Bytes {
 }
 
 impl Engine<'_> {
-    /// Whether the session offers what the tweaks need, before anything is measured.
+    /// What has to be done before anything is measured: registers the buffers. Returns what a reader
+    /// must know.
+    ///
+    /// Every thread of the world makes this call. A fault must end the run at once instead of being
+    /// agreed on: others may wait for this thread inside the library.
     ///
     /// # Errors
-    /// `Unsupported` where it does not.
-    pub fn require_tweaks(&self) -> Result<(), Fault> {
+    /// `Unsupported` where backend or library cannot do what is wished, `Call` where the library fails.
+    pub fn prepare(&self, how: Registration) -> Result<Vec<String>, Fault> {
         if self.rules.tweaks.graph_launches > 0 {
             self.graphs()?.ready()?;
         }
-        Ok(())
-    }
-
-    /// Registers the buffers with the communicator. Returns what a reader must know.
-    ///
-    /// # Errors
-    /// `Unsupported` where backend or library cannot, `Call` where the library fails.
-    pub fn register(&self, how: Registration) -> Result<Vec<String>, Fault> {
         if how.is_none() {
             return Ok(Vec::new());
         }
-        self.registrar()?.register(how)
+        let pulse = self.plane.pulse();
+        pulse.enter("registering the buffers");
+        pulse.work(true);
+        let notes = self.registrar()?.register(how);
+        pulse.work(false);
+        notes
     }
 
     fn registrar(&self) -> Result<&dyn Registrar, Fault> {

@@ -72,8 +72,7 @@ pub(crate) fn run(
     let capacity = Bytes(2 * most.unwrap_or(0) + 64);
     let clock = Arc::new(SystemClock);
     let mut engine = Engine::new(session, plane, clock, &seats, capacity, rules).unwrap();
-    engine.require_tweaks().unwrap();
-    let notes = engine.register(tweaks.registration).unwrap();
+    let notes = engine.prepare(tweaks.registration).unwrap();
     assert!(notes.is_empty(), "{notes:?}");
     let jobs = specs
         .iter()
