@@ -11,6 +11,7 @@ mod floor;
 mod gpus;
 mod links;
 mod measure;
+mod memory;
 mod narrator;
 mod offered;
 mod output;
@@ -22,6 +23,7 @@ mod signals;
 mod spawn;
 mod threads;
 mod whereabouts;
+mod wish;
 mod worker;
 
 use self::codes::Codes;

@@ -3,6 +3,7 @@
 //! Every thread of the world goes through the same steps; the first one also writes.
 
 use super::berths::Berths;
+use super::memory::Gauge;
 use super::narrator::Narrator;
 use crate::backend::Backend;
 use crate::backend::Session;
@@ -20,6 +21,7 @@ use crate::bootstrap::Step;
 use crate::collective::Collective;
 use crate::digest::Average;
 use crate::digest::Figures;
+use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Rules;
 use crate::engine::Seats;
@@ -27,6 +29,7 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
 use crate::record::BandwidthFloor;
+use crate::record::MemoryUse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,12 +48,16 @@ pub(super) struct Common<'a> {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: Rules,
     pub(super) init_limit: Duration,
+    /// Engine threads of each process.
+    pub(super) threads_each: usize,
 }
 
 /// What a run came to; the same on every thread of the world.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
+    /// What the run took of the devices' memory, where that was asked for and is known.
+    pub(super) memory: Option<MemoryUse>,
     /// How the run stands against the bandwidth that is asked for, where one is.
     pub(super) floor: Option<BandwidthFloor>,
 }
@@ -94,19 +101,37 @@ pub(super) fn work(
     let spec = clamp(&common.spec, limit, common.may_clamp)?;
     agree_on_plan(common, &spec, plane)?;
     let call = call(spec.collective, &*session);
+    let mut gauge =
+        Gauge::wished(&spec.tweaks, &*session, seat.ranks.len()).map_err(at_place(common, seat))?;
     let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
+    let prepared = engine.prepare(spec.tweaks.registration);
+    let notes = prepared.map_err(at_place(common, seat))?;
     let allocated = common.clock.now();
+    if let Some(gauge) = &mut gauge {
+        gauge.buffers(&engine).map_err(at_place(common, seat))?;
+    }
     prove_checker(common, &spec, seat, plane, &mut engine)?;
     if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.note(notes);
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
         narrator.begin(&spec, limit, call)?;
     }
-    let tally = sweep(common, &spec, &mut engine, narrator)?;
+    let mut tally = sweep(common, &spec, &mut engine, narrator)?;
+    if let Some(mut gauge) = gauge {
+        gauge.operations(&engine).map_err(at_place(common, seat))?;
+        let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
+        tally.memory = Some(all);
+    }
     plane.pulse().enter("closing the communicator");
     drop(session);
     plane.barrier(step("the end of the run", common.init_limit))?;
     Ok(tally)
+}
+
+/// Adds to a fault where it happened.
+fn at_place<'a>(common: &'a Common<'_>, seat: &'a ThreadSeat) -> impl Fn(Fault) -> Fault + 'a {
+    |fault| fault.at(place(common, seat))
 }
 
 fn open(
@@ -173,7 +198,10 @@ fn memory_limit(
         &least,
     )?;
     let least: Option<u64> = bootstrap::decode(&said)?;
-    Ok(Limit(least.map(Bytes)))
+    let padding = engine::padding(&common.spec.tweaks).0;
+    Ok(Limit(
+        least.map(|least| Bytes(least.saturating_sub(padding))),
+    ))
 }
 
 /// The least of all that have a limit.
@@ -313,7 +341,7 @@ fn sweep(
             let Some(measured) = engine.run(&job)? else {
                 continue;
             };
-            let row = super::narrator::row(job.case, measured, common.average);
+            let row = super::narrator::row(job.case, measured, common);
             tally.figures.add(&row);
             if let Some(narrator) = narrator.as_deref_mut() {
                 narrator.row(&row)?;
@@ -365,13 +393,10 @@ mod tests {
             wrong_measurements: 1,
             ..Figures::default()
         };
-        assert_eq!(
-            Tally {
-                figures,
-                floor: None
-            }
-            .exit_code(),
-            5
-        );
+        let tally = Tally {
+            figures,
+            ..Tally::default()
+        };
+        assert_eq!(tally.exit_code(), 5);
     }
 }
