@@ -12,6 +12,7 @@ mod gpus;
 mod links;
 mod measure;
 mod memory;
+mod memory_limit;
 mod narrator;
 mod offered;
 mod output;

@@ -3,9 +3,9 @@
 use super::book::Book;
 use super::counted;
 use super::fleet::Fleet;
+use super::memory_limit::Limit;
 use super::output::Files;
 use super::worker::Common;
-use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
 use crate::base::Fault;
