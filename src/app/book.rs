@@ -10,6 +10,7 @@ use crate::bootstrap::Ending;
 use crate::digest::Figures;
 use crate::record::Footer;
 use crate::record::Header;
+use crate::record::PathRecord;
 use crate::record::Row;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -21,6 +22,7 @@ pub(super) struct Book(Mutex<State>);
 struct State {
     output: Output,
     figures: Figures,
+    path: Option<PathRecord>,
     is_closed: bool,
 }
 
@@ -39,6 +41,7 @@ impl Book {
         Ok(Self(Mutex::new(State {
             output: Output::open(file)?,
             figures: Figures::default(),
+            path: None,
             is_closed: false,
         })))
     }
@@ -67,11 +70,17 @@ impl Book {
         Ok(())
     }
 
+    /// Keeps which way the bytes went, for the footer.
+    pub(super) fn path(&self, path: Option<PathRecord>) {
+        self.lock().path = path;
+    }
+
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, exit_code: u8) -> Result<(), Fault> {
         let mut state = self.write()?;
         state.is_closed = true;
-        let footer = footer(&state.figures, exit_code, None);
+        let mut footer = footer(&state.figures, exit_code, None);
+        footer.path = state.path.take();
         state.output.end(&footer)
     }
 
@@ -103,5 +112,6 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<&Fault>) -> Footer {
         bandwidth_floor: None,
         conditions: None,
         memory: None,
+        path: None,
     }
 }

@@ -8,6 +8,7 @@ use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
+use super::path;
 use super::signals;
 use super::spawn;
 use super::worker;
@@ -47,6 +48,7 @@ struct Process<'a> {
     here: Here,
     joined: &'a Joined,
     exit: Exit,
+    log: Option<Arc<path::Log>>,
     clock: Arc<dyn Clock>,
     /// How long it took to meet the others.
     met: Duration,
@@ -64,8 +66,23 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     done.unwrap_or_else(|ending| spawn::leave_with(&ending))
 }
 
+/// NCCL's log, where the path is watched: before anything that starts a thread.
+fn follow_nccl(
+    args: &Args,
+    env: &Env,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<path::Log>>, Fault> {
+    if !args.path.watch {
+        return Ok(None);
+    }
+    let log = Arc::new(path::Log::start(env)?);
+    log.follow(clock);
+    Ok(Some(log))
+}
+
 /// Meets the others and measures with them.
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
+    let log = follow_nccl(args, env, clock)?;
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
     let watch = signals::Watch::start(Arc::clone(clock), signals::before_all_met(is_first))?;
@@ -75,7 +92,8 @@ fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Endin
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock), log.clone()),
+        log,
         joined: &joined,
         clock: Arc::clone(clock),
         met: clock.now().saturating_sub(started),
@@ -90,6 +108,7 @@ impl Process<'_> {
         match self.conduct() {
             Ok(tally) => {
                 self.exit.complete();
+                self.exit.pass_on();
                 self.joined.plane.leave();
                 tally.exit_code()
             }
@@ -217,6 +236,7 @@ impl Process<'_> {
             average: self.args.average,
             exit: self.exit.clone(),
             clock: Arc::clone(&self.clock),
+            path: Arc::new(path::Watch::new(&self.args.path, self.log.clone())),
             rules: Rules {
                 blocking: self.args.plan.blocking,
                 control_limit: self.control_limit(),

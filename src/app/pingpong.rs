@@ -58,7 +58,7 @@ fn take_part(args: &PingpongArgs, env: &Env, clock: &Arc<dyn Clock>) -> Result<u
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock), None),
         joined,
         clock: Arc::clone(clock),
     };

@@ -4,6 +4,7 @@
 
 use super::berths::Berths;
 use super::narrator::Narrator;
+use super::path;
 use crate::backend::Backend;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
@@ -38,6 +39,7 @@ pub(super) struct Common<'a> {
     pub(super) average: Average,
     pub(super) exit: super::ending::Exit,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) path: Arc<path::Watch>,
     pub(super) rules: Rules,
     pub(super) init_limit: Duration,
 }
@@ -46,6 +48,8 @@ pub(super) struct Common<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
+    /// The bytes did not go the way that was required.
+    pub(super) path_missed: bool,
 }
 
 /// The size limit that memory sets, as all threads agreed on it.
@@ -59,6 +63,8 @@ impl Tally {
             5
         } else if self.figures.measured == 0 {
             3
+        } else if self.path_missed {
+            6
         } else {
             0
         }
@@ -80,6 +86,7 @@ pub(super) fn work(
     let mut session = open(common, seat, plane)?;
     let opened = common.clock.now();
     common.exit.add(session.aborter());
+    common.path.opened();
     let limit = memory_limit(common, seat, &*session, plane)?;
     let spec = clamp(&common.spec, limit)?;
     agree_on_plan(common, &spec, plane)?;
@@ -90,9 +97,22 @@ pub(super) fn work(
     if let Some(narrator) = narrator.as_deref_mut() {
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
+        narrator.seen(common.path.seen(&seat.host));
         narrator.begin(&spec, limit, call)?;
     }
-    let tally = sweep(common, &spec, &mut engine, narrator)?;
+    let ours = path::Ours {
+        seat,
+        berths: common.berths,
+        plane,
+    };
+    common.path.before(&ours)?;
+    let mut tally = sweep(common, &spec, &mut engine, (narrator.as_deref_mut(), &ours))?;
+    let record = common.path.verdict(&ours)?;
+    tally.path_missed = !common.path.is_met(record.as_ref());
+    if let (Some(narrator), Some(record)) = (narrator, record) {
+        common.path.tell(&record);
+        narrator.path(Some(record));
+    }
     plane.pulse().enter("closing the communicator");
     drop(session);
     plane.barrier(step("the end of the run", common.init_limit))?;
@@ -272,7 +292,7 @@ fn sweep(
     common: &Common<'_>,
     spec: &PlanSpec,
     engine: &mut Engine<'_>,
-    mut narrator: Option<&mut Narrator<'_>>,
+    (mut narrator, ours): (Option<&mut Narrator<'_>>, &path::Ours<'_>),
 ) -> Result<Tally, Fault> {
     let mut tally = Tally::default();
     let cycles = if spec.cycles == 0 {
@@ -286,6 +306,7 @@ fn sweep(
                 continue;
             };
             let row = super::narrator::row(job.case, measured, common.average);
+            common.path.ran(&row, ours);
             tally.figures.add(&row);
             if let Some(narrator) = narrator.as_deref_mut() {
                 narrator.row(&row)?;
@@ -334,6 +355,10 @@ mod tests {
             wrong_measurements: 1,
             ..Figures::default()
         };
-        assert_eq!(Tally { figures }.exit_code(), 5);
+        let tally = Tally {
+            figures,
+            path_missed: true,
+        };
+        assert_eq!(tally.exit_code(), 5);
     }
 }

@@ -1,5 +1,6 @@
 //! What a command line asks for, as plain data: every value read and in range.
 
+use super::path::PathWish;
 use crate::backend::Backend;
 use crate::digest::Average;
 use crate::launcher;
@@ -39,6 +40,8 @@ pub struct Args {
     pub timeout_op: Option<Duration>,
     /// Seed of the data and of what is simulated; none draws a fresh one.
     pub seed: Option<u64>,
+    /// What to find out about the network path.
+    pub path: PathWish,
     /// Print the plan and end.
     pub dry_run: bool,
     /// The command line, as given.

@@ -21,6 +21,7 @@ mod whereabouts;
 
 pub use args::Args;
 pub use path::PathArgs;
+pub use path::PathWish;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use whereabouts::WhereArgs;

@@ -30,13 +30,15 @@ pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<
     let tweaks = tweaks::tweaks(&options)?;
     let results = options.results;
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
+    let backend = registry::backend(options.world.backend.as_deref())?;
     Ok(Args {
+        path: options.path.wish(backend.name())?,
         plan: plan(what, &options.sizes, &options.loops, tweaks, env)?,
         threads: options.world.nthreads,
         gpus: options.world.ngpus,
         average: Average::ALL[options.loops.average as usize],
         timestamps: results.report_timestamps,
-        backend: registry::backend(options.world.backend.as_deref())?,
+        backend,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),

@@ -19,6 +19,7 @@ mod comm;
 mod cuda;
 mod group;
 mod join;
+mod log;
 mod steer;
 mod verbs;
 mod wire;
