@@ -66,23 +66,9 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     done.unwrap_or_else(|ending| spawn::leave_with(&ending))
 }
 
-/// NCCL's log, where the path is watched: before anything that starts a thread.
-fn follow_nccl(
-    args: &Args,
-    env: &Env,
-    clock: &Arc<dyn Clock>,
-) -> Result<Option<Arc<path::Log>>, Fault> {
-    if !args.path.watch {
-        return Ok(None);
-    }
-    let log = Arc::new(path::Log::start(env)?);
-    log.follow(clock);
-    Ok(Some(log))
-}
-
 /// Meets the others and measures with them.
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
-    let log = follow_nccl(args, env, clock)?;
+    let log = path::Log::follow_nccl(&args.path, env, clock)?;
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
     let watch = signals::Watch::start(Arc::clone(clock), signals::before_all_met(is_first))?;

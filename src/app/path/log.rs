@@ -3,6 +3,7 @@
 use crate::base::Clock;
 use crate::base::Env;
 use crate::base::Fault;
+use crate::cli::PathWish;
 use crate::ffi::environ;
 use crate::path;
 use crate::path::debug;
@@ -46,11 +47,29 @@ enum Source {
 }
 
 impl Log {
+    /// The log, where the path is watched, and its lines passed on as they come. Before anything that
+    /// starts a thread.
+    ///
+    /// # Errors
+    /// As [`Log::start`].
+    pub(in crate::app) fn follow_nccl(
+        wish: &PathWish,
+        env: &Env,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<Arc<Self>>, Fault> {
+        if !wish.watch {
+            return Ok(None);
+        }
+        let log = Arc::new(Self::start(env)?);
+        log.follow(clock);
+        Ok(Some(log))
+    }
+
     /// Has NCCL write its log where it can be read. Before the first thread of this process only.
     ///
     /// # Errors
     /// `Call` if there are threads already. That a log cannot be had is no fault: it is said with the verdict.
-    pub(in crate::app) fn start(env: &Env) -> Result<Self, Fault> {
+    fn start(env: &Env) -> Result<Self, Fault> {
         let source = match debug::capture(&nccl_log::configured(env)) {
             Capture::Ours { variables, shown } => match NcclLog::create() {
                 Ok(file) => {
@@ -87,7 +106,7 @@ impl Log {
 
     /// Passes lines on as they come, until [`Log::stop_following`]: before the table begins nobody
     /// else does, and an initialisation that hangs is what people read them for.
-    pub(in crate::app) fn follow(self: &Arc<Self>, clock: &Arc<dyn Clock>) {
+    fn follow(self: &Arc<Self>, clock: &Arc<dyn Clock>) {
         let mut state = self.lock();
         let shows = matches!(&state.source, Source::Ours { filter, .. } if filter.shows_any());
         if !shows || state.followed {

@@ -26,6 +26,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
+/// Collective, size in bytes, root.
+type Run = (String, u64, Option<u32>);
+
 /// The path of this process's run.
 #[derive(Debug)]
 pub(in crate::app) struct Watch {
@@ -33,8 +36,8 @@ pub(in crate::app) struct Watch {
     /// None where there is nothing to watch: another backend, or the user does not want it.
     log: Option<Arc<Log>>,
     before: Mutex<Option<NicReading>>,
-    /// How often each collective, size and root was run.
-    ran: Mutex<BTreeMap<(String, u64, Option<u32>), u64>>,
+    /// How often each was run.
+    ran: Mutex<BTreeMap<Run, u64>>,
 }
 
 /// What the first thread of a process tells of it.
@@ -169,13 +172,12 @@ impl Watch {
 
     fn operations(&self) -> Vec<Operation> {
         let ran = lock(&self.ran);
-        let one =
-            |((collective, size, root), times): (&(String, u64, Option<u32>), &u64)| Operation {
-                collective: collective.clone(),
-                size: *size,
-                root: *root,
-                times: *times,
-            };
+        let one = |((collective, size, root), times): (&Run, &u64)| Operation {
+            collective: collective.clone(),
+            size: *size,
+            root: *root,
+            times: *times,
+        };
         ran.iter().map(one).collect()
     }
 }
