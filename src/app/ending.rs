@@ -1,6 +1,7 @@
 //! How a process leaves: what is printed, which code it exits with, and that it does leave.
 
 use super::book::Book;
+use super::codes::Codes;
 use super::path::Log;
 use crate::backend::Abort;
 use crate::base::Clock;
@@ -29,6 +30,7 @@ pub(super) struct Exit(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     clock: Arc<dyn Clock>,
+    codes: Codes,
     /// Weak, so that a process whose threads come back says goodbye to its launcher.
     meeting: Weak<dyn Meeting>,
     aborters: Mutex<Vec<Arc<dyn Abort>>>,
@@ -46,10 +48,12 @@ impl Exit {
     pub(super) fn new(
         meeting: &Arc<dyn Meeting>,
         clock: Arc<dyn Clock>,
+        codes: Codes,
         log: Option<Arc<Log>>,
     ) -> Self {
         Self(Arc::new(Shared {
             clock,
+            codes,
             meeting: Arc::downgrade(meeting),
             aborters: Mutex::default(),
             book: OnceLock::new(),
@@ -115,7 +119,7 @@ impl Exit {
         }
         self.0.clock.pause(ABORT_AFTER);
         if let Some(meeting) = self.0.meeting.upgrade() {
-            meeting.abort(ending.exit_code, &ending.fault.message);
+            meeting.abort(self.0.codes.ending(ending), &ending.fault.message);
         }
     }
 
@@ -132,7 +136,7 @@ impl Exit {
         drop(std::thread::spawn(move || {
             exit.0.clock.pause(GRACE);
             exit.end_the_mute(&ending);
-            leave_now(ending.exit_code);
+            leave_now(exit.0.codes.ending(&ending));
         }));
     }
 }

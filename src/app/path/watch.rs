@@ -3,6 +3,7 @@
 
 use super::log::Log;
 use crate::app::berths::Berths;
+use crate::app::narrator::Narrator;
 use crate::backend::ThreadSeat;
 use crate::base::Fault;
 use crate::bootstrap;
@@ -109,7 +110,7 @@ impl Watch {
     ///
     /// # Errors
     /// Those of meeting.
-    pub(in crate::app) fn verdict(&self, ours: &Ours<'_>) -> Result<Option<PathRecord>, Fault> {
+    fn verdict(&self, ours: &Ours<'_>) -> Result<Option<PathRecord>, Fault> {
         let alone = ours.seat.world.0 < 2 && self.wish.require.is_none();
         let Some(log) = self.log.as_ref().filter(|_| !alone) else {
             return Ok(None);
@@ -124,8 +125,26 @@ impl Watch {
         bootstrap::decode(&said).map(Some)
     }
 
+    /// Judges, tells it, and says whether the path is not what was required; the same on all threads.
+    ///
+    /// # Errors
+    /// Those of meeting.
+    pub(in crate::app) fn is_missed(
+        &self,
+        ours: &Ours<'_>,
+        narrator: Option<&Narrator<'_>>,
+    ) -> Result<bool, Fault> {
+        let record = self.verdict(ours)?;
+        let missed = !self.is_met(record.as_ref());
+        if let (Some(narrator), Some(record)) = (narrator, record) {
+            self.tell(&record);
+            narrator.path(Some(record));
+        }
+        Ok(missed)
+    }
+
     /// Whether a verdict is what was required.
-    pub(in crate::app) fn is_met(&self, record: Option<&PathRecord>) -> bool {
+    fn is_met(&self, record: Option<&PathRecord>) -> bool {
         match (self.wish.require, record) {
             (Some(gate), Some(record)) => path::met(gate, record),
             (gate, _) => gate.is_none(),
@@ -133,7 +152,7 @@ impl Watch {
     }
 
     /// What a person is told at the end.
-    pub(in crate::app) fn tell(&self, record: &PathRecord) {
+    fn tell(&self, record: &PathRecord) {
         crate::app::say(&format!("path: {}", path::text::line(record)));
         let findings = path::text::findings(record);
         if !findings.is_empty() {
