@@ -98,6 +98,9 @@ fn hard() -> Hard {
         uneven: ncclbench::base::Uneven::default(),
         rank_bytes: false,
         sweep: Sweep::new(Bytes(1 << 28), Bytes(16 << 30), Step::Factor(2)).unwrap(),
+        list: Vec::new(),
+        placements: ncclbench::base::Placement::ALL.to_vec(),
+        effort: ncclbench::plan::Effort::default(),
         iterations: 5,
         ops_per_batch: 1,
         warmup: 0,
@@ -188,6 +191,7 @@ fn wrong_data_is_a_failed_footer_and_nothing_else_fails_it() {
         time_us: vec![1.0; 3],
         issue_us: vec![1.0; 3],
         wrong: vec![0, 1_048_576, 3],
+        ..Sample::default()
     };
     let wrong = Mismatches {
         wrong: 1_048_579,

@@ -167,6 +167,8 @@ impl<'a> Narrator<'a> {
             clamped_to_bytes,
             notes: self.facts.notes.clone(),
             init_ms: self.init_ms.clone(),
+            sweep: None,
+            conditions: None,
         }
     }
 }
@@ -230,6 +232,9 @@ mod tests {
             uneven: crate::base::Uneven::default(),
             rank_bytes: false,
             sweep: Sweep::new(Bytes(8), Bytes(8), Step::Factor(2)).unwrap(),
+            list: Vec::new(),
+            placements: crate::base::Placement::ALL.to_vec(),
+            effort: crate::plan::Effort::default(),
             iterations: 1,
             ops_per_batch: 1,
             warmup: 0,

@@ -5,12 +5,12 @@ use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
 use super::uneven;
 use crate::base::sweep::{Step, Sweep};
-use crate::base::{Bytes, DataType, Env, Fault, RedOp};
+use crate::base::{Bytes, DataType, Env, Fault, Placement, RedOp};
 use crate::collective;
 use crate::collective::Collective;
 use crate::digest::Average;
 use crate::launcher;
-use crate::plan::PlanSpec;
+use crate::plan::{Effort, PlanSpec};
 use crate::record::Blocking;
 use std::time::Duration;
 
@@ -76,6 +76,9 @@ fn plan(
         uneven,
         rank_bytes,
         sweep: Sweep::new(sizes.minbytes, sizes.maxbytes, step(sizes))?,
+        list: Vec::new(),
+        placements: Placement::ALL.to_vec(),
+        effort: Effort::default(),
         iterations: loops.iters,
         ops_per_batch: loops.agg_iters,
         warmup: loops.warmup_iters,

@@ -56,6 +56,7 @@ impl Fixture {
             case,
             outcome: measured(cells),
             at: String::new(),
+            quality: ncclbench::record::Quality::default(),
         })
         .collect()
     }
@@ -123,6 +124,8 @@ fn footer(wrong_measurements: u64, average_busbw_gbps: f64) -> Footer {
         exit_code: 0,
         fault: None,
         interrupted: false,
+        conditions: None,
+        memory: None,
     }
 }
 
@@ -158,6 +161,9 @@ fn spec(text: &'static str) -> PlanSpec {
         uneven: ncclbench::base::Uneven::default(),
         rank_bytes: false,
         sweep: Sweep::new(bytes(" minBytes "), bytes(" maxBytes "), step).unwrap(),
+        list: Vec::new(),
+        placements: ncclbench::base::Placement::ALL.to_vec(),
+        effort: ncclbench::plan::Effort::default(),
         iterations: number(" warmup iters: 1 iters: ").parse().unwrap(),
         ops_per_batch: number(" agg iters: ").parse().unwrap(),
         warmup: number(" warmup iters: ").parse().unwrap(),
@@ -207,6 +213,7 @@ fn measured(cells: &[&str]) -> Outcome {
         wrong_threads: 0,
         unchecked: None,
         bad: Vec::new(),
+        per_iteration: None,
     }
 }
 
@@ -230,6 +237,9 @@ pub(crate) fn header() -> Header {
         uneven: ncclbench::base::Uneven::default(),
         rank_bytes: false,
         sweep: Sweep::new(Bytes(8), Bytes(64), Step::Factor(2)).unwrap(),
+        list: Vec::new(),
+        placements: ncclbench::base::Placement::ALL.to_vec(),
+        effort: ncclbench::plan::Effort::default(),
         iterations: 20,
         ops_per_batch: 1,
         warmup: 1,
@@ -261,5 +271,7 @@ pub(crate) fn header() -> Header {
         clamped_to_bytes: None,
         notes: Vec::new(),
         init_ms: BTreeMap::new(),
+        sweep: None,
+        conditions: None,
     }
 }
