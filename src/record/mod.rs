@@ -12,8 +12,10 @@ pub mod header;
 pub mod history;
 pub mod key;
 pub mod line;
+pub mod matrix;
 pub mod memory;
 pub mod per_iteration;
+pub mod published;
 pub mod quality;
 pub mod row;
 pub mod sample;
@@ -29,8 +31,10 @@ pub use gate::{Floor, Limits};
 pub use header::{DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
 pub use key::RowKey;
 pub use line::{Line, Run};
+pub use matrix::{Pair, PairMatrix};
 pub use memory::MemoryUse;
 pub use per_iteration::PerIteration;
+pub use published::Published;
 pub use quality::{
     Arrival, Distribution, Doubt, Mark, Percentiles, Quality, RankTimes, Sampling, Spent, Stop,
 };

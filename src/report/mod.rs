@@ -6,8 +6,11 @@ use crate::record::{Footer, Header, Row};
 use std::fmt::Debug;
 use std::io::{self, Write};
 
+pub mod about;
 pub mod cells;
 mod jsonl;
+pub mod material;
+pub mod plot;
 mod table;
 
 /// Every format, in the order in which lists show them.

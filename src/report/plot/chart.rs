@@ -55,13 +55,15 @@ pub struct Band {
     pub colour: Colour,
 }
 
-/// A value that holds for the whole width.
+/// A value that holds for a stretch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     /// What is written on it.
     pub label: String,
     /// The value at the left.
     pub y: f64,
+    /// From which value below to which; none is the whole width.
+    pub span: Option<(f64, f64)>,
 }
 
 /// A value below at which something happened.
@@ -223,15 +225,18 @@ impl Chart {
 
     fn level(&self, picture: &mut Picture, field: Field, level: &Level) {
         let y = field.y(self.y.place(level.y));
+        let ends = level.span.map(|(from, to)| [from, to].map(|x| field.x(self.x.place(x))));
+        let [left, right] = ends.unwrap_or([field.left, field.right]);
+        let (left, right) = (left.max(field.left), right.min(field.right));
         picture.shapes.push(Shape::Line {
-            spots: vec![(field.left, y), (field.right, y)],
+            spots: vec![(left, y), (right, y)],
             colour: INK,
             width: 1.25,
             is_dashed: true,
         });
-        let most = field.right - field.left - 12.0;
+        let most = field.right - left - 12.0;
         let text = font::fitted(&level.label, REMARK, Weight::Regular, most);
-        picture.text(Words::new((field.left + 6.0, y - 9.0), REMARK, &text));
+        picture.text(Words::new((left + 6.0, y - 9.0), REMARK, &text));
     }
 
     fn upright(&self, picture: &mut Picture, field: Field, upright: &Upright) {

@@ -4,7 +4,8 @@ use super::font;
 use super::palette::{Colour, PAPER};
 use super::picture::{Picture, Shape, Side, Spot, Words};
 use crate::base::{Fault, Kind};
-use plotters::backend::{BitmapBackend, DrawingBackend, SVGBackend};
+use plotters::backend::DrawingBackend;
+use plotters::prelude::{BitMapBackend, SVGBackend};
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::{Circle, PathElement, Polygon, Text};
@@ -34,7 +35,7 @@ pub fn svg(picture: &Picture) -> Result<String, Fault> {
 pub fn png(picture: &Picture) -> Result<Vec<u8>, Fault> {
     let (width, height) = size(picture);
     let mut fine = vec![255; width as usize * height as usize * 3];
-    let backend = BitmapBackend::with_buffer(&mut fine, (width, height));
+    let backend = BitMapBackend::with_buffer(&mut fine, (width, height));
     draw(picture, &backend.into_drawing_area())?;
     let small = averaged(&fine, width as usize);
     let factor = FINER / PNG_PIXELS;
@@ -142,9 +143,10 @@ fn text_on<B: DrawingBackend>(area: &DrawingArea<B, Shift>, words: &Words) -> Dr
         Side::Middle => HPos::Center,
         Side::Right => HPos::Right,
     };
+    let colour = rgb(words.colour).mix(words.opacity);
     let style = font::description(words.size * f64::from(FINER), words.weight)
         .into_text_style(&area.dim_in_pixel())
-        .color(&rgb(words.colour).mix(words.opacity))
+        .color(&colour)
         .pos(Pos::new(side, VPos::Center));
     area.draw(&Text::new(words.text.as_str(), unit(words.at), style))
 }

@@ -23,6 +23,8 @@ pub enum Measure {
     Time,
     /// A number from 0 on.
     Amount,
+    /// A number among numbers that are close to each other.
+    Near,
     /// Percent, both ways from 0.
     Change,
     /// Seconds since 1970.
@@ -55,6 +57,7 @@ impl Scale {
             Measure::Size => sizes(low, high, most),
             Measure::Time => times(low, high),
             Measure::Amount => amounts(low.min(0.0), high, most),
+            Measure::Near => near(low, high, most),
             Measure::Change => changes(low, high, most),
             Measure::Date => dates(low, high, most),
         };
@@ -82,7 +85,7 @@ fn transformed(measure: Measure, value: f64) -> f64 {
         Measure::Size => value.max(1.0).log2(),
         // a time of nothing is the smallest that is told apart
         Measure::Time => value.max(1e-3).log10(),
-        Measure::Amount | Measure::Change | Measure::Date => value,
+        Measure::Amount | Measure::Near | Measure::Change | Measure::Date => value,
     }
 }
 
@@ -193,6 +196,15 @@ fn amounts(low: f64, high: f64, most: usize) -> (f64, f64, Vec<Tick>) {
     (low, high, ticks.collect())
 }
 
+fn near(low: f64, high: f64, most: usize) -> (f64, f64, Vec<Tick>) {
+    let (low, high) = widened(low, high, 0.15, high.abs().max(1e-3) * 0.01);
+    let ticks = multiples(round_step(high - low, most), low, high).map(|value| Tick {
+        place: value,
+        label: short(value),
+    });
+    (low, high, ticks.collect())
+}
+
 fn changes(low: f64, high: f64, most: usize) -> (f64, f64, Vec<Tick>) {
     let (low, high) = widened(low.min(0.0), high.max(0.0), 0.08, 0.5);
     let ticks = multiples(round_step(high - low, most), low, high).map(|value| Tick {
@@ -286,7 +298,7 @@ mod tests {
 
     #[test]
     fn equal_values_have_an_axis_too() {
-        for measure in [Measure::Size, Measure::Time, Measure::Amount, Measure::Change, Measure::Date] {
+        for measure in [Measure::Size, Measure::Time, Measure::Amount, Measure::Near, Measure::Change, Measure::Date] {
             for value in [0.0, 1.0, 512.0, 1.8e9] {
                 let scale = Scale::over(measure, [value, value], 8);
                 let place = scale.place(value);
@@ -311,7 +323,7 @@ mod tests {
             values in prop::collection::vec(0.0f64..1e13, 1..20),
             most in 3usize..12,
         ) {
-            for measure in [Measure::Size, Measure::Time, Measure::Amount, Measure::Change, Measure::Date] {
+            for measure in [Measure::Size, Measure::Time, Measure::Amount, Measure::Near, Measure::Change, Measure::Date] {
                 let scale = Scale::over(measure, values.iter().copied(), most);
                 for value in &values {
                     prop_assert!((0.0..=1.0).contains(&scale.place(*value)), "{:?} {}", measure, value);
