@@ -221,6 +221,7 @@ mod tests {
     use crate::base::sweep::Sweep;
     use crate::collective;
     use crate::record::Blocking;
+    use crate::record::Tweaks;
 
     #[test]
     fn averages_that_cannot_be_predicted_to_the_bit_are_named() {
@@ -241,6 +242,7 @@ mod tests {
             checks: 1,
             blocking: Blocking::None,
             cycles: 1,
+            tweaks: Tweaks::default(),
         };
         assert_eq!(inexact(&spec, World(8)), None);
         let note = inexact(&spec, World(41)).unwrap();

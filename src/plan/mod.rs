@@ -8,7 +8,7 @@ use crate::base::{Bytes, DataType, Fault, Placement, Rank, RedOp, Uneven, World}
 use crate::collective::Collective;
 use crate::collective::Layout;
 use crate::collective::Operator;
-use crate::record::{Blocking, Case, Settings};
+use crate::record::{Blocking, Case, Settings, Tweaks};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::time::Duration;
@@ -51,6 +51,8 @@ pub struct PlanSpec {
     pub blocking: Blocking,
     /// How often the sweep is run; 0 is for ever.
     pub cycles: u32,
+    /// How operations are launched and what is told besides.
+    pub tweaks: Tweaks,
 }
 
 /// How much is done for each size.
@@ -169,7 +171,7 @@ pub fn check(spec: &PlanSpec, world: World) -> Result<(), Fault> {
 
 /// What identifies the plan: equal on ranks that will do the same, 16 hexadecimal digits.
 pub fn digest(spec: &PlanSpec, world: World) -> String {
-    let text = format!(
+    let mut text = format!(
         "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} n{} m{} w{} c{} z{:?} N{} ranks{}",
         spec.collective.name(),
         spec.dtypes,
@@ -188,6 +190,9 @@ pub fn digest(spec: &PlanSpec, world: World) -> String {
         spec.cycles,
         world,
     );
+    if !spec.tweaks.is_none() {
+        let _ = write!(text, " {:?}", spec.tweaks);
+    }
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().take(8).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -214,6 +219,7 @@ pub fn settings(spec: &PlanSpec, timestamps: bool) -> Settings {
         blocking: spec.blocking,
         cycles: spec.cycles,
         timestamps,
+        tweaks: spec.tweaks,
     }
 }
 
