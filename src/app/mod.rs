@@ -6,6 +6,7 @@ mod book;
 mod dry_run;
 mod ending;
 mod fleet;
+mod gather;
 mod gpus;
 mod measure;
 mod narrator;
@@ -13,6 +14,7 @@ mod offered;
 mod output;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod plot;
 mod seed;
 mod signals;
 mod spawn;
@@ -41,6 +43,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

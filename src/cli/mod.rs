@@ -8,9 +8,11 @@ mod help;
 mod options;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod plot;
 mod refusal;
 mod registry;
 mod resolve;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod tweaks;
@@ -21,6 +23,8 @@ mod whereabouts;
 pub use args::Args;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
+pub use plot::{PictureFormat, PlotArgs};
+pub use sources::Sources;
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -36,6 +40,8 @@ pub enum Parsed {
     /// Measure two ranks alone.
     #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
+    /// Draw runs.
+    Plot(Box<PlotArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -63,6 +69,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: plot::NAME,
+        parse: plot::parse,
     },
     Command {
         name: whereabouts::NAME,

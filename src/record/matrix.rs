@@ -44,7 +44,10 @@ impl PairMatrix {
         let matrix: Self = serde_json::from_slice(bytes)
             .map_err(|error| Fault::usage(format!("not a matrix of pairs: {error}")))?;
         let count = matrix.names.len();
-        let unknown = matrix.pairs.iter().find(|pair| pair.from.max(pair.to) as usize >= count);
+        let unknown = matrix
+            .pairs
+            .iter()
+            .find(|pair| pair.from.max(pair.to) as usize >= count);
         match unknown {
             None => Ok(matrix),
             Some(Pair { from, to, .. }) => Err(Fault::usage(format!(
@@ -55,7 +58,10 @@ impl PairMatrix {
 
     /// The figure of a pair.
     pub fn value(&self, from: usize, to: usize) -> Option<f64> {
-        let found = self.pairs.iter().find(|pair| (pair.from as usize, pair.to as usize) == (from, to));
+        let found = self
+            .pairs
+            .iter()
+            .find(|pair| (pair.from as usize, pair.to as usize) == (from, to));
         found.map(|pair| pair.value)
     }
 }
@@ -73,7 +79,9 @@ mod tests {
         };
         let read = PairMatrix::read(matrix(1).as_bytes()).unwrap();
         assert_eq!((read.value(0, 1), read.value(1, 0)), (Some(1.5), None));
-        let fault = PairMatrix::read(matrix(2).as_bytes()).unwrap_err().to_string();
+        let fault = PairMatrix::read(matrix(2).as_bytes())
+            .unwrap_err()
+            .to_string();
         assert!(fault.contains("there are 2 names"), "{fault}");
         assert!(PairMatrix::read(b"[]").is_err());
     }

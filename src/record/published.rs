@@ -56,15 +56,23 @@ impl Published {
             let found = names.iter().position(|name| name.trim() == column);
             found.ok_or_else(|| {
                 Fault::usage(format!("there is no column `{column}`"))
-                    .detail(format!("its columns are {}", names.iter().collect::<Vec<_>>().join(", ")))
-                    .hint(format!("the first line names the columns: {}", COLUMNS.join(",")))
+                    .detail(format!(
+                        "its columns are {}",
+                        names.iter().collect::<Vec<_>>().join(", ")
+                    ))
+                    .hint(format!(
+                        "the first line names the columns: {}",
+                        COLUMNS.join(",")
+                    ))
             })
         };
         let mut places = [0; COLUMNS.len()];
         for (column, at) in COLUMNS.iter().zip(&mut places) {
             *at = place(column)?;
         }
-        let lines = reader.records().map(|line| line.map_err(|error| refused(&error)));
+        let lines = reader
+            .records()
+            .map(|line| line.map_err(|error| refused(&error)));
         lines.map(|line| Self::of(&line?, &places)).collect()
     }
 
@@ -73,14 +81,25 @@ impl Published {
         let cell = |column: usize| line.get(places[column]).unwrap_or_default().trim();
         let refuse = |column: usize, expected: &str| {
             let (name, value) = (COLUMNS[column], cell(column));
-            Fault::usage(format!("line {number}: `{name}` is `{value}`; expected {expected}"))
+            Fault::usage(format!(
+                "line {number}: `{name}` is `{value}`; expected {expected}"
+            ))
         };
-        let whole = |column| cell(column).parse().map_err(|_| refuse(column, "a whole number"));
+        let whole = |column| {
+            cell(column)
+                .parse()
+                .map_err(|_| refuse(column, "a whole number"))
+        };
         let figure = |column: usize| match cell(column) {
             "" => Ok(None),
             text => {
-                let value = text.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0);
-                value.map(Some).ok_or_else(|| refuse(column, "a number above 0, or nothing"))
+                let value = text
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|value| value.is_finite() && *value > 0.0);
+                value
+                    .map(Some)
+                    .ok_or_else(|| refuse(column, "a number above 0, or nothing"))
             }
         };
         Ok(Self {
@@ -89,7 +108,11 @@ impl Published {
             nodes: whole(2)?,
             gpus_per_node: whole(3)?,
             collective: cell(4).to_owned(),
-            size: Bytes(cell(5).parse().map_err(|_| refuse(5, "a whole number of bytes"))?),
+            size: Bytes(
+                cell(5)
+                    .parse()
+                    .map_err(|_| refuse(5, "a whole number of bytes"))?,
+            ),
             network: cell(6).to_owned(),
             time_us: figure(7)?,
             algbw_gbps: figure(8)?,
@@ -99,7 +122,13 @@ impl Published {
 
     /// What tells its line from others in a plot: `2 × g6.12xlarge, efa (post-2026-06)`.
     pub fn name(&self) -> String {
-        let Self { source, system, nodes, network, .. } = self;
+        let Self {
+            source,
+            system,
+            nodes,
+            network,
+            ..
+        } = self;
         format!("{nodes} × {system}, {network} ({source})")
     }
 }
@@ -117,7 +146,8 @@ mod tests {
 
     #[test]
     fn published_numbers_are_read_and_what_is_not_told_is_none() {
-        let text = format!("{HEAD}a post,\"p6, \"\"b200\"\"\",2,8,allreduce,8589934592,efa,,367.5,\n");
+        let text =
+            format!("{HEAD}a post,\"p6, \"\"b200\"\"\",2,8,allreduce,8589934592,efa,,367.5,\n");
         let all = Published::read(&text).unwrap();
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].system, "p6, \"b200\"");
@@ -129,8 +159,14 @@ mod tests {
     #[test]
     fn a_value_that_cannot_be_read_is_named_with_its_line() {
         for (row, words) in [
-            ("s,x,two,8,allreduce,8,efa,,1,\n", "line 2: `nodes` is `two`"),
-            ("s,x,2,8,allreduce,8 MiB,efa,,1,\n", "`message_bytes` is `8 MiB`"),
+            (
+                "s,x,two,8,allreduce,8,efa,,1,\n",
+                "line 2: `nodes` is `two`",
+            ),
+            (
+                "s,x,2,8,allreduce,8 MiB,efa,,1,\n",
+                "`message_bytes` is `8 MiB`",
+            ),
             ("s,x,2,8,allreduce,8,efa,,NaN,\n", "`algbw_gbps` is `NaN`"),
             ("s,x,2,8,allreduce,8,efa,-1,,\n", "`time_us` is `-1`"),
             ("s,x,2\n", "line: 2"),

@@ -7,8 +7,11 @@ use std::collections::BTreeSet;
 /// `16 ranks of 8 × NVIDIA H200 on 2 hosts (gpu-a, gpu-b), backend nccl`.
 pub fn place(header: &Header) -> String {
     let hosts: BTreeSet<&str> = header.seats.iter().map(|seat| seat.host.as_str()).collect();
-    let devices: BTreeSet<&str> =
-        header.seats.iter().map(|seat| seat.device.name.as_str()).collect();
+    let devices: BTreeSet<&str> = header
+        .seats
+        .iter()
+        .map(|seat| seat.device.name.as_str())
+        .collect();
     let mut parts = vec![counted(header.seats.len(), "rank", "ranks")];
     if !devices.is_empty() {
         parts.push(format!("on {}", few(devices.iter().copied(), 2)));
@@ -52,15 +55,25 @@ pub fn remarks(run: &Run) -> Vec<String> {
     let header = &run.header;
     let mut all = Vec::new();
     match (&run.footer, &run.torn) {
-        (None, Some(_)) => all.push("cut short in the middle of a line: later rows are missing".to_owned()),
-        (None, None) => all.push("cut short: it has no footer, and later rows are missing".to_owned()),
+        (None, Some(_)) => {
+            all.push("cut short in the middle of a line: later rows are missing".to_owned())
+        }
+        (None, None) => {
+            all.push("cut short: it has no footer, and later rows are missing".to_owned())
+        }
         (Some(footer), _) if footer.interrupted => all.push("interrupted by a signal".to_owned()),
-        (Some(footer), _) => all.extend(footer.fault.as_ref().map(|fault| {
-            format!("ended early: {}", fault.lines().next().unwrap_or_default())
-        })),
+        (Some(footer), _) => all.extend(
+            footer
+                .fault
+                .as_ref()
+                .map(|fault| format!("ended early: {}", fault.lines().next().unwrap_or_default())),
+        ),
     }
     if let Some(bytes) = header.clamped_to_bytes {
-        all.push(format!("sizes above {} left out for want of memory", crate::base::Bytes(bytes)));
+        all.push(format!(
+            "sizes above {} left out for want of memory",
+            crate::base::Bytes(bytes)
+        ));
     }
     all.extend(header.notes.iter().cloned());
     all
@@ -75,7 +88,11 @@ pub fn counted(number: usize, one: &str, many: &str) -> String {
 pub fn few<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
     let count = names.len();
     let shown: Vec<&str> = names.take(most).collect();
-    let more = if count > most { format!(" and {} more", count - most) } else { String::new() };
+    let more = if count > most {
+        format!(" and {} more", count - most)
+    } else {
+        String::new()
+    };
     shown.join(", ") + &more
 }
 

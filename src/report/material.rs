@@ -31,8 +31,10 @@ pub struct Wish {
     pub dtype: Option<DataType>,
     /// Reduction operator.
     pub redop: Option<RedOp>,
-    /// Placement of the buffers.
+    /// Placement of the buffers; none leaves it to what is made of the rows.
     pub placement: Option<Placement>,
+    /// Both placements, where one would be left out.
+    pub both_placements: bool,
     /// The size that was asked for, in bytes.
     pub requested: Option<u64>,
 }
@@ -44,7 +46,9 @@ impl Wish {
         collective.is_none_or(|name| *name == case.collective)
             && self.dtype.is_none_or(|dtype| dtype == case.dtype)
             && (self.redop.is_none() || self.redop == case.redop)
-            && self.placement.is_none_or(|placement| placement == case.placement)
+            && self
+                .placement
+                .is_none_or(|placement| placement == case.placement)
             && self.requested.is_none_or(|bytes| bytes == case.requested.0)
     }
 
@@ -54,7 +58,9 @@ impl Wish {
         collective.is_none_or(|name| *name == key.collective)
             && self.dtype.is_none_or(|dtype| dtype == key.dtype)
             && (self.redop.is_none() || self.redop == key.redop)
-            && self.placement.is_none_or(|placement| placement == key.placement)
+            && self
+                .placement
+                .is_none_or(|placement| placement == key.placement)
             && self.requested.is_none_or(|bytes| bytes == key.requested.0)
     }
 }

@@ -1,11 +1,11 @@
 //! Bandwidth against message size: runs, the baseline's band, ceilings, published numbers.
 
+use super::Plot;
 use super::chart::{Band, Chart, Level, Point, Series, reference};
 use super::curves::{self, real};
 use super::palette::Look;
 use super::picture::Picture;
 use super::scale::{Measure, Scale};
-use super::Plot;
 use crate::base::{Fault, Placement};
 use crate::record::verdict::RowVerdict;
 use crate::record::{Outcome, Published, RowKey};
@@ -58,13 +58,27 @@ fn draw(material: &Material<'_>, which: Bandwidth) -> Result<Picture, Fault> {
     let curves = curves::curves(material)?;
     let (common, labels) = curves::names(material, &curves.all);
     let mut series = curves::series(&curves.all, labels, |outcome| which.of(outcome));
-    let is_flat = series.iter().flat_map(|one| &one.points).all(|point| point.y == 0.0);
+    let is_flat = series
+        .iter()
+        .flat_map(|one| &one.points)
+        .all(|point| point.y == 0.0);
     let shown = shown_keys(&curves.all);
     let published = published(material, which, &shown, series.len());
-    let bands = if which == Bandwidth::Bus { bands(material, &shown) } else { Vec::new() };
+    let bands = if which == Bandwidth::Bus {
+        bands(material, &shown)
+    } else {
+        Vec::new()
+    };
     series.extend(published.lines);
     let mut chart = curves::frame(material, &common, which.words(), series);
-    chart.y_title = format!("{}, GB/s", if which == Bandwidth::Bus { "busbw" } else { "algbw" });
+    chart.y_title = format!(
+        "{}, GB/s",
+        if which == Bandwidth::Bus {
+            "busbw"
+        } else {
+            "algbw"
+        }
+    );
     chart.levels = levels(material);
     chart.y = Scale::over(Measure::Amount, heights(&chart, &bands), 7);
     chart.bands = bands;
@@ -80,7 +94,9 @@ fn draw(material: &Material<'_>, which: Bandwidth) -> Result<Picture, Fault> {
 fn heights(chart: &Chart, bands: &[Band]) -> Vec<f64> {
     let points = chart.series.iter().flat_map(|series| &series.points);
     let points = points.flat_map(|point| [point.y, point.range.map_or(point.y, |range| range.1)]);
-    let bands = bands.iter().flat_map(|band| band.points.iter().map(|(_, values)| values[2]));
+    let bands = bands
+        .iter()
+        .flat_map(|band| band.points.iter().map(|(_, values)| values[2]));
     let levels = chart.levels.iter().map(|level| level.y);
     points.chain(bands).chain(levels).collect()
 }
@@ -102,7 +118,13 @@ type CurveKey = (String, String, String, Option<u32>, Placement);
 
 fn curve_key(key: &RowKey) -> CurveKey {
     let redop = key.redop.map_or("", |redop| redop.name()).to_owned();
-    (key.collective.clone(), key.dtype.name().to_owned(), redop, key.root, key.placement)
+    (
+        key.collective.clone(),
+        key.dtype.name().to_owned(),
+        redop,
+        key.root,
+        key.placement,
+    )
 }
 
 fn shown_keys(curves: &[curves::Curve<'_>]) -> Vec<CurveKey> {
@@ -118,9 +140,15 @@ fn shown_keys(curves: &[curves::Curve<'_>]) -> Vec<CurveKey> {
 
 /// The baseline's launches as bands, one for each kind of rows that is shown.
 fn bands(material: &Material<'_>, shown: &[CurveKey]) -> Vec<Band> {
-    let Some(verdict) = material.verdict else { return Vec::new() };
+    let Some(verdict) = material.verdict else {
+        return Vec::new();
+    };
     let mut rows: BTreeMap<CurveKey, Vec<&RowVerdict>> = BTreeMap::new();
-    for row in verdict.rows.iter().filter(|row| row.baseline.busbw_gbps > 0.0) {
+    for row in verdict
+        .rows
+        .iter()
+        .filter(|row| row.baseline.busbw_gbps > 0.0)
+    {
         rows.entry(curve_key(&row.key)).or_default().push(row);
     }
     rows.retain(|key, _| shown.contains(key));
@@ -128,9 +156,16 @@ fn bands(material: &Material<'_>, shown: &[CurveKey]) -> Vec<Band> {
     let bands = rows.into_iter().map(|(key, mut rows)| {
         rows.sort_by_key(|row| row.key.requested);
         let name = &verdict.baseline.name;
-        let which = if is_one { String::new() } else { format!(" {} {} {} {}", key.0, key.1, key.2, key.4) };
+        let which = if is_one {
+            String::new()
+        } else {
+            format!(" {} {} {} {}", key.0, key.1, key.2, key.4)
+        };
         Band {
-            label: format!("baseline {name}{which} (slowest, median, fastest of {} launches)", verdict.baseline.launches),
+            label: format!(
+                "baseline {name}{which} (slowest, median, fastest of {} launches)",
+                verdict.baseline.launches
+            ),
             points: rows.into_iter().map(band_point).collect(),
             colour: reference(),
         }
@@ -140,7 +175,13 @@ fn bands(material: &Material<'_>, shown: &[CurveKey]) -> Vec<Band> {
 
 fn band_point(row: &RowVerdict) -> (f64, [f64; 3]) {
     let side = &row.baseline;
-    let at = |us: f64| if us > 0.0 { side.busbw_gbps * side.time_us / us } else { side.busbw_gbps };
+    let at = |us: f64| {
+        if us > 0.0 {
+            side.busbw_gbps * side.time_us / us
+        } else {
+            side.busbw_gbps
+        }
+    };
     let values = [at(side.slowest_us), side.busbw_gbps, at(side.fastest_us)];
     (real(row.key.requested.0), values)
 }
@@ -171,17 +212,33 @@ fn published(
             }),
         }
     }
-    let lines = groups.into_iter().enumerate().map(|(index, (name, mut points))| {
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let is_joined = points.len() > 1;
-        let look = Look { is_dashed: true, ..Look::of(first + index) };
-        Series { label: format!("published: {name}"), look, points, is_joined }
-    });
+    let lines = groups
+        .into_iter()
+        .enumerate()
+        .map(|(index, (name, mut points))| {
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let is_joined = points.len() > 1;
+            let look = Look {
+                is_dashed: true,
+                ..Look::of(first + index)
+            };
+            Series {
+                label: format!("published: {name}"),
+                look,
+                points,
+                is_joined,
+            }
+        });
     let lines: Vec<Series> = lines.collect();
     let remark = match (lines.len(), without) {
-        (0, 0) if !material.published.is_empty() => Some("Nothing was published on this collective.".to_owned()),
+        (0, 0) if !material.published.is_empty() => {
+            Some("Nothing was published on this collective.".to_owned())
+        }
         (_, 0) => None,
-        (_, count) => Some(format!("Published without {}, and so not shown: {count}.", which.words())),
+        (_, count) => Some(format!(
+            "Published without {}, and so not shown: {count}.",
+            which.words()
+        )),
     };
     PublishedLines { lines, remark }
 }

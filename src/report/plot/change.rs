@@ -24,19 +24,35 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
     })?;
     let lines = lines(material, verdict);
     if lines.is_empty() {
-        return Err(Fault::usage("there is nothing to draw: baseline and runs have no row in common"));
+        return Err(Fault::usage(
+            "there is nothing to draw: baseline and runs have no row in common",
+        ));
     }
     super::curves::require_readable(lines.len())?;
     let bands = bands(verdict);
     let levels = levels(verdict);
     let points = || lines.iter().flat_map(|line| &line.points);
-    let ranges = points().flat_map(|point| [point.y, point.range.map_or(point.y, |range| range.0), point.range.map_or(point.y, |range| range.1)]);
-    let of_bands = bands.iter().flat_map(|band| band.points.iter().flat_map(|(_, values)| *values));
+    let ranges = points().flat_map(|point| {
+        [
+            point.y,
+            point.range.map_or(point.y, |range| range.0),
+            point.range.map_or(point.y, |range| range.1),
+        ]
+    });
+    let of_bands = bands
+        .iter()
+        .flat_map(|band| band.points.iter().flat_map(|(_, values)| *values));
     let limits = levels.iter().map(|level| level.y);
     let heights: Vec<f64> = ranges.chain(of_bands).chain(limits).collect();
     let baseline = &verdict.baseline;
     let chart = Chart {
-        title: material.title.clone().unwrap_or_else(|| format!("{}: change of speed against baseline {}", verdict.decision.word(), baseline.name)),
+        title: material.title.clone().unwrap_or_else(|| {
+            format!(
+                "{}: change of speed against baseline {}",
+                verdict.decision.word(),
+                baseline.name
+            )
+        }),
         subtitles: vec![
             verdict.sentence.clone(),
             format!(
@@ -48,7 +64,11 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
                 baseline.author
             ),
         ],
-        stamp: material.runs.iter().find_map(|named| about::stamp(&named.run.header)).map(str::to_uppercase),
+        stamp: material
+            .runs
+            .iter()
+            .find_map(|named| about::stamp(&named.run.header))
+            .map(str::to_uppercase),
         x: Scale::over(Measure::Size, points().map(|point| point.x), 9),
         x_title: "message size for each rank".to_owned(),
         y: Scale::over(Measure::Change, heights, 8),
@@ -65,16 +85,32 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
 /// A line of single points for each kind of rows.
 fn lines(material: &Material<'_>, verdict: &Verdict) -> Vec<Series> {
     let mut kinds: BTreeMap<String, Vec<&RowVerdict>> = BTreeMap::new();
-    for row in verdict.rows.iter().filter(|row| material.wish.takes_key(&row.key)) {
+    for row in verdict
+        .rows
+        .iter()
+        .filter(|row| material.wish.takes_key(&row.key))
+    {
         let text = row.key.to_string();
         let size = row.key.requested.to_string();
-        let kind = text.strip_suffix(&size).unwrap_or(&text).trim_end().to_owned();
+        let kind = text
+            .strip_suffix(&size)
+            .unwrap_or(&text)
+            .trim_end()
+            .to_owned();
         kinds.entry(kind).or_default().push(row);
     }
-    let lines = kinds.into_iter().enumerate().map(|(index, (label, mut rows))| {
-        rows.sort_by_key(|row| row.key.requested);
-        Series { label, look: Look::of(index), points: rows.into_iter().map(point).collect(), is_joined: false }
-    });
+    let lines = kinds
+        .into_iter()
+        .enumerate()
+        .map(|(index, (label, mut rows))| {
+            rows.sort_by_key(|row| row.key.requested);
+            Series {
+                label,
+                look: Look::of(index),
+                points: rows.into_iter().map(point).collect(),
+                is_joined: false,
+            }
+        });
     lines.collect()
 }
 
@@ -92,7 +128,9 @@ fn point(row: &RowVerdict) -> Point {
 fn span(verdict: &Verdict, sizes: Sizes) -> Option<(f64, f64)> {
     let rows = verdict.rows.iter().filter(|row| row.band == sizes);
     let sizes = rows.map(|row| real(row.key.requested.0));
-    let (low, high) = sizes.fold((f64::INFINITY, 0.0), |(low, high), size| (f64::min(low, size), f64::max(high, size)));
+    let (low, high) = sizes.fold((f64::INFINITY, 0.0), |(low, high), size| {
+        (f64::min(low, size), f64::max(high, size))
+    });
     (low <= high).then_some((low, high))
 }
 
@@ -107,7 +145,12 @@ fn bands(verdict: &Verdict) -> Vec<Band> {
             change.high_percent.unwrap_or(change.percent),
         ];
         Some(Band {
-            label: format!("{} band {}: {}", one.band.name(), percent(change.percent), one.decision.word()),
+            label: format!(
+                "{} band {}: {}",
+                one.band.name(),
+                percent(change.percent),
+                one.decision.word()
+            ),
             // a little wider than its sizes, so that one of a single size is seen
             points: vec![(low * 0.8, values), (high * 1.25, values)],
             colour: reference(),
@@ -136,11 +179,20 @@ fn remarks(verdict: &Verdict) -> Vec<String> {
     )];
     let lost = verdict.missing.iter().filter(|row| row.lost).count();
     if lost > 0 {
-        all.push(format!("{} of the baseline missing now.", about::counted(lost, "row", "rows")));
+        all.push(format!(
+            "{} of the baseline missing now.",
+            about::counted(lost, "row", "rows")
+        ));
     }
     if !verdict.forced.is_empty() {
-        let fields = verdict.forced.iter().map(|difference| difference.field.as_str());
-        all.push(format!("Compared although these differ: {}.", about::few(fields, 6)));
+        let fields = verdict
+            .forced
+            .iter()
+            .map(|difference| difference.field.as_str());
+        all.push(format!(
+            "Compared although these differ: {}.",
+            about::few(fields, 6)
+        ));
     }
     all.extend(verdict.notes.iter().take(3).map(|note| format!("{note}.")));
     all

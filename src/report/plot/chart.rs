@@ -132,12 +132,17 @@ impl Chart {
             title: self.title.clone(),
             shapes: Vec::new(),
         };
-        let top = head(&mut picture, &self.title, &self.subtitles, self.stamp.as_deref());
+        let top = head(
+            &mut picture,
+            &self.title,
+            &self.subtitles,
+            self.stamp.as_deref(),
+        );
         picture.text(Words::new((EDGE, top + 8.0), LABEL, &self.y_title));
         let field = self.field(top + 26.0);
         self.grid(&mut picture, field);
         self.content(&mut picture, field);
-        let below = field.bottom + 48.0;
+        let below = field.bottom + 58.0;
         let below = legend::draw(&mut picture, self, below);
         picture.height = remarks(&mut picture, &self.remarks, below) + 8.0;
         picture
@@ -181,8 +186,13 @@ impl Chart {
     fn content(&self, picture: &mut Picture, field: Field) {
         if let Some(stamp) = &self.stamp {
             let at = (field.x(0.5), field.y(0.5));
-            let words = Words::new(at, 44.0, stamp).anchored(Side::Middle).coloured(ALARM);
-            picture.text(Words { opacity: 0.16, ..words.heavy() });
+            let words = Words::new(at, 44.0, stamp)
+                .anchored(Side::Middle)
+                .coloured(ALARM);
+            picture.text(Words {
+                opacity: 0.16,
+                ..words.heavy()
+            });
         }
         for band in &self.bands {
             self.band(picture, field, band);
@@ -207,13 +217,24 @@ impl Chart {
             let points = band.points.iter();
             points.map(move |(x, values)| self.spot(field, *x, values[which]))
         };
-        let spots: Vec<Spot> = line(0).chain(line(2).collect::<Vec<_>>().into_iter().rev()).collect();
+        let spots: Vec<Spot> = line(0)
+            .chain(line(2).collect::<Vec<_>>().into_iter().rev())
+            .collect();
         if let [only, _] = spots[..] {
             // one size: a band of some width, or nothing could be seen
             let other = line(2).next().unwrap_or(only);
-            picture.block((only.0 - 8.0, other.1), (only.0 + 8.0, only.1), band.colour, 0.22);
+            picture.block(
+                (only.0 - 8.0, other.1),
+                (only.0 + 8.0, only.1),
+                band.colour,
+                0.22,
+            );
         } else {
-            picture.shapes.push(Shape::Area { spots, colour: band.colour, opacity: 0.22 });
+            picture.shapes.push(Shape::Area {
+                spots,
+                colour: band.colour,
+                opacity: 0.22,
+            });
         }
         picture.shapes.push(Shape::Line {
             spots: line(1).collect(),
@@ -225,7 +246,9 @@ impl Chart {
 
     fn level(&self, picture: &mut Picture, field: Field, level: &Level) {
         let y = field.y(self.y.place(level.y));
-        let ends = level.span.map(|(from, to)| [from, to].map(|x| field.x(self.x.place(x))));
+        let ends = level
+            .span
+            .map(|(from, to)| [from, to].map(|x| field.x(self.x.place(x))));
         let [left, right] = ends.unwrap_or([field.left, field.right]);
         let (left, right) = (left.max(field.left), right.min(field.right));
         picture.shapes.push(Shape::Line {
@@ -248,8 +271,16 @@ impl Chart {
             is_dashed: true,
         });
         let width = font::width(&upright.label, REMARK, Weight::Regular);
-        let side = if x + width + 10.0 > field.right { Side::Right } else { Side::Left };
-        let at = if side == Side::Right { x - 5.0 } else { x + 5.0 };
+        let side = if x + width + 10.0 > field.right {
+            Side::Right
+        } else {
+            Side::Left
+        };
+        let at = if side == Side::Right {
+            x - 5.0
+        } else {
+            x + 5.0
+        };
         let words = Words::new((at, field.top + 8.0), REMARK, &upright.label);
         picture.text(words.anchored(side).coloured(ALARM));
     }
@@ -257,7 +288,10 @@ impl Chart {
     fn series(&self, picture: &mut Picture, field: Field, series: &Series) {
         let colour = series.look.colour;
         if series.is_joined {
-            let spots = series.points.iter().map(|point| self.spot(field, point.x, point.y));
+            let spots = series
+                .points
+                .iter()
+                .map(|point| self.spot(field, point.x, point.y));
             picture.shapes.push(Shape::Line {
                 spots: spots.collect(),
                 colour,
@@ -269,7 +303,10 @@ impl Chart {
         let radius = if series.points.len() > 120 { 1.5 } else { 3.25 };
         for point in &series.points {
             if let Some((low, high)) = point.range {
-                let (from, to) = (self.spot(field, point.x, low), self.spot(field, point.x, high));
+                let (from, to) = (
+                    self.spot(field, point.x, low),
+                    self.spot(field, point.x, high),
+                );
                 picture.rule(from, to, colour, 1.5);
                 for end in [from, to] {
                     picture.rule((end.0 - 3.5, end.1), (end.0 + 3.5, end.1), colour, 1.5);
@@ -287,23 +324,46 @@ impl Chart {
 /// Draws the mark of a line's point.
 pub(super) fn mark(picture: &mut Picture, at: Spot, mark: Mark, colour: Colour, radius: f64) {
     let (x, y) = at;
-    let area = |spots: Vec<Spot>| Shape::Area { spots, colour, opacity: 1.0 };
+    let area = |spots: Vec<Spot>| Shape::Area {
+        spots,
+        colour,
+        opacity: 1.0,
+    };
     let r = radius * 1.1;
     match mark {
         Mark::Disc => picture.shapes.push(Shape::Disc { at, radius, colour }),
         Mark::Ring => {
-            picture.shapes.push(Shape::Disc { at, radius: r, colour });
+            picture.shapes.push(Shape::Disc {
+                at,
+                radius: r,
+                colour,
+            });
             let colour = super::palette::PAPER;
-            picture.shapes.push(Shape::Disc { at, radius: r * 0.55, colour });
+            picture.shapes.push(Shape::Disc {
+                at,
+                radius: r * 0.55,
+                colour,
+            });
         }
-        Mark::Square => picture.block((x - r * 0.9, y - r * 0.9), (x + r * 0.9, y + r * 0.9), colour, 1.0),
+        Mark::Square => picture.block(
+            (x - r * 0.9, y - r * 0.9),
+            (x + r * 0.9, y + r * 0.9),
+            colour,
+            1.0,
+        ),
         Mark::Triangle => {
-            let spots = vec![(x, y - r * 1.2), (x + r * 1.15, y + r * 0.85), (x - r * 1.15, y + r * 0.85)];
+            let spots = vec![
+                (x, y - r * 1.2),
+                (x + r * 1.15, y + r * 0.85),
+                (x - r * 1.15, y + r * 0.85),
+            ];
             picture.shapes.push(area(spots));
         }
         Mark::Diamond => {
             let r = r * 1.25;
-            picture.shapes.push(area(vec![(x, y - r), (x + r, y), (x, y + r), (x - r, y)]));
+            picture
+                .shapes
+                .push(area(vec![(x, y - r), (x + r, y), (x, y + r), (x - r, y)]));
         }
         Mark::Cross => {
             picture.rule((x - r, y - r), (x + r, y + r), colour, 2.0);
@@ -313,12 +373,18 @@ pub(super) fn mark(picture: &mut Picture, at: Spot, mark: Mark, colour: Colour, 
 }
 
 /// Draws title and subtitles; gives where the next thing may begin.
-pub(super) fn head(picture: &mut Picture, title: &str, subtitles: &[String], stamp: Option<&str>) -> f64 {
+pub(super) fn head(
+    picture: &mut Picture,
+    title: &str,
+    subtitles: &[String],
+    stamp: Option<&str>,
+) -> f64 {
     let most = WIDTH - 2.0 * EDGE;
     let title = font::fitted(title, TITLE, Weight::Heavy, most);
     picture.text(Words::new((EDGE, 26.0), TITLE, &title).heavy());
     let mut y = 48.0;
-    let warning = stamp.map(|stamp| format!("{stamp}: these numbers say nothing about any machine"));
+    let warning =
+        stamp.map(|stamp| format!("{stamp}: these numbers say nothing about any machine"));
     let lines = subtitles.iter().map(|text| (text, MUTED));
     for (text, colour) in lines.chain(warning.as_ref().map(|text| (text, ALARM))) {
         for line in font::wrapped(text, LABEL, Weight::Regular, most) {

@@ -1,9 +1,9 @@
 //! The rows of runs as curves over message size.
 
+use super::MOST_LINES;
 use super::chart::{Chart, Point, Series};
 use super::palette::Look;
 use super::scale::{Measure, Scale};
-use super::MOST_LINES;
 use crate::base::{Fault, Placement};
 use crate::record::{Case, Header, Outcome, Row};
 use crate::report::about;
@@ -61,30 +61,45 @@ fn sorted<'a>(material: &Material<'a>) -> Vec<Curve<'a>> {
         for row in rows.filter(|row| matches!(row.outcome, Outcome::Measured { .. })) {
             let traits = traits(index, &row.case);
             let place = *places.entry(traits.clone()).or_insert_with(|| {
-                all.push(Curve { traits, rows: BTreeMap::new() });
+                all.push(Curve {
+                    traits,
+                    rows: BTreeMap::new(),
+                });
                 all.len() - 1
             });
-            all[place].rows.entry(row.case.requested.0).or_default().push(row);
+            all[place]
+                .rows
+                .entry(row.case.requested.0)
+                .or_default()
+                .push(row);
         }
     }
     all
 }
 
-/// Both placements are shown only where that does not make the plot unreadable.
+/// In-place rows are left out where there are others and nobody asked for them: the two lie so close
+/// together that they hide each other.
 fn without_in_place(material: &Material<'_>, all: &mut Vec<Curve<'_>>) -> Option<String> {
     let is_apart = |curve: &Curve<'_>| curve.traits[5] == Placement::OutOfPlace.to_string();
-    let (before, apart) = (all.len(), all.iter().filter(|curve| is_apart(curve)).count());
-    let is_readable = before <= MOST_LINES / 2;
-    if material.wish.placement.is_some() || is_readable || apart == 0 || apart == before {
+    let (before, apart) = (
+        all.len(),
+        all.iter().filter(|curve| is_apart(curve)).count(),
+    );
+    let was_chosen = material.wish.placement.is_some() || material.wish.both_placements;
+    if was_chosen || apart == 0 || apart == before {
         return None;
     }
     all.retain(is_apart);
-    Some("Out-of-place only; `--placement in-place` shows the others.".to_owned())
+    Some("Out-of-place rows; `--placement in-place` or `both` shows the others.".to_owned())
 }
 
 fn traits(run: usize, case: &Case) -> Traits {
-    let redop = case.redop.map_or(String::new(), |redop| redop.name().to_owned());
-    let root = case.root.map_or(String::new(), |root| format!("root {root}"));
+    let redop = case
+        .redop
+        .map_or(String::new(), |redop| redop.name().to_owned());
+    let root = case
+        .root
+        .map_or(String::new(), |root| format!("root {root}"));
     [
         format!("{run:06}"),
         case.collective.clone(),
@@ -101,7 +116,10 @@ fn nothing(material: &Material<'_>) -> Fault {
     match rows {
         0 => fault.detail("the runs have no rows"),
         _ => fault
-            .detail(format!("the runs have {}", about::counted(rows, "row", "rows")))
+            .detail(format!(
+                "the runs have {}",
+                about::counted(rows, "row", "rows")
+            ))
             .hint("look at the rows with `ncclbench report --format md`"),
     }
 }
@@ -122,9 +140,14 @@ pub(super) fn require_readable(lines: usize) -> Result<(), Fault> {
 
 fn too_many(count: usize, curves: &[Curve<'_>]) -> Fault {
     const OPTIONS: [&str; 6] = ["", "--collective", "--dtype", "--redop", "", "--placement"];
-    let mut fault = Fault::usage(format!("{count} lines are more than a reader can tell apart; at most {MOST_LINES}"));
+    let mut fault = Fault::usage(format!(
+        "{count} lines are more than a reader can tell apart; at most {MOST_LINES}"
+    ));
     for (place, option) in OPTIONS.iter().enumerate() {
-        let values: BTreeSet<&str> = curves.iter().map(|curve| curve.traits[place].as_str()).collect();
+        let values: BTreeSet<&str> = curves
+            .iter()
+            .map(|curve| curve.traits[place].as_str())
+            .collect();
         if values.len() > 1 && !option.is_empty() {
             let values = about::few(values.iter().copied(), 6);
             fault = fault.hint(format!("choose by `{option}`, one of {values}"));
@@ -143,14 +166,22 @@ pub(super) fn names(material: &Material<'_>, curves: &[Curve<'_>]) -> (String, V
     let words = |curve: &Curve<'_>, differing: bool| {
         let chosen = (0..6).filter(|&place| differs(place) == differing);
         let words = chosen.filter_map(|place| match place {
-            0 if differing => curve.traits[0].parse().ok().map(|run: usize| material.runs[run].label.clone()),
+            0 if differing => curve.traits[0]
+                .parse()
+                .ok()
+                .map(|run: usize| material.runs[run].label.clone()),
             0 => None,
             _ => Some(curve.traits[place].clone()).filter(|word| !word.is_empty()),
         });
         words.collect::<Vec<_>>().join(" ")
     };
-    let common = curves.first().map_or(String::new(), |curve| words(curve, false));
-    (common, curves.iter().map(|curve| words(curve, true)).collect())
+    let common = curves
+        .first()
+        .map_or(String::new(), |curve| words(curve, false));
+    (
+        common,
+        curves.iter().map(|curve| words(curve, true)).collect(),
+    )
 }
 
 /// A line for each curve, with the value that `of` takes from a measurement.
@@ -164,7 +195,11 @@ pub(super) fn series(
         .map(|(index, (curve, label))| Series {
             label,
             look: Look::of(index),
-            points: curve.rows.iter().map(|(size, rows)| point(*size, rows, &of)).collect(),
+            points: curve
+                .rows
+                .iter()
+                .map(|(size, rows)| point(*size, rows, &of))
+                .collect(),
             is_joined: true,
         })
         .collect()
@@ -185,25 +220,50 @@ fn point(size: u64, rows: &[&Row], of: &impl Fn(&Outcome) -> f64) -> Point {
 }
 
 /// A size as a number.
-#[expect(clippy::cast_precision_loss, reason = "2^53 bytes is past any message size")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "2^53 bytes is past any message size"
+)]
 pub(super) fn real(size: u64) -> f64 {
     size as f64
 }
 
 /// A chart with everything that follows from the runs alone; `what` is the quantity.
-pub(super) fn frame(material: &Material<'_>, common: &str, what: &str, series: Vec<Series>) -> Chart {
-    let headers: Vec<&Header> = material.runs.iter().map(|named| &named.run.header).collect();
+pub(super) fn frame(
+    material: &Material<'_>,
+    common: &str,
+    what: &str,
+    series: Vec<Series>,
+) -> Chart {
+    let headers: Vec<&Header> = material
+        .runs
+        .iter()
+        .map(|named| &named.run.header)
+        .collect();
     let title = material.title.clone();
-    let stamps: BTreeSet<&str> = headers.iter().filter_map(|header| about::stamp(header)).collect();
+    let stamps: BTreeSet<&str> = headers
+        .iter()
+        .filter_map(|header| about::stamp(header))
+        .collect();
     let stamp = stamps.first().map(|stamp| stamp.to_uppercase());
     Chart {
         title: title.unwrap_or_else(|| format!("{common}: {what}")),
         subtitles: vec![
             about::common(&headers, "places", about::place),
-            format!("{} · {}", about::moments(&headers), about::common(&headers, "sets of versions", about::versions)),
+            format!(
+                "{} · {}",
+                about::moments(&headers),
+                about::common(&headers, "sets of versions", about::versions)
+            ),
         ],
         stamp,
-        x: Scale::over(Measure::Size, series.iter().flat_map(|one| one.points.iter().map(|point| point.x)), 9),
+        x: Scale::over(
+            Measure::Size,
+            series
+                .iter()
+                .flat_map(|one| one.points.iter().map(|point| point.x)),
+            9,
+        ),
         x_title: "message size for each rank".to_owned(),
         y: Scale::over(Measure::Amount, [], 7),
         y_title: String::new(),
@@ -228,7 +288,11 @@ pub(super) fn remarks(material: &Material<'_>) -> Vec<String> {
                 *reasons.entry(reason).or_default() += 1;
             }
         }
-        let of_run = if is_one { String::new() } else { format!("{label}: ") };
+        let of_run = if is_one {
+            String::new()
+        } else {
+            format!("{label}: ")
+        };
         let remarks = about::remarks(run).into_iter().take(2);
         all.extend(remarks.map(|remark| format!("{of_run}{remark}.")));
     }
@@ -236,15 +300,31 @@ pub(super) fn remarks(material: &Material<'_>) -> Vec<String> {
     if all.len() > MOST {
         let more = all.len() - MOST;
         all.truncate(MOST);
-        all.push(format!("{} more about other runs.", about::counted(more, "remark", "remarks")));
+        all.push(format!(
+            "{} more about other runs.",
+            about::counted(more, "remark", "remarks")
+        ));
     }
     if wrong > 0 {
-        all.insert(0, format!("× marks wrong data: {}.", about::counted(wrong, "row", "rows")));
+        all.insert(
+            0,
+            format!(
+                "× marks wrong data: {}.",
+                about::counted(wrong, "row", "rows")
+            ),
+        );
     }
     let count: usize = reasons.values().sum();
     if let Some(reason) = reasons.keys().next() {
-        let more = if reasons.len() > 1 { " (and other reasons)" } else { "" };
-        all.push(format!("{} waived: {reason}{more}.", about::counted(count, "row", "rows")));
+        let more = if reasons.len() > 1 {
+            " (and other reasons)"
+        } else {
+            ""
+        };
+        all.push(format!(
+            "{} waived: {reason}{more}.",
+            about::counted(count, "row", "rows")
+        ));
     }
     all
 }

@@ -120,7 +120,10 @@ mod tests {
     fn a_name_that_is_too_wide_keeps_its_beginning_and_its_end() {
         let name = "nightly-".to_owned() + &"x".repeat(200) + "-2026-11-29";
         let short = fitted(&name, 12.0, Weight::Regular, 150.0);
-        assert!(short.starts_with("nightly-") && short.ends_with("-11-29"), "{short}");
+        assert!(
+            short.starts_with("nightly-") && short.ends_with("-11-29"),
+            "{short}"
+        );
         assert!(short.contains('…') && width(&short, 12.0, Weight::Regular) <= 150.0);
         assert_eq!(fitted("short", 12.0, Weight::Regular, 150.0), "short");
         assert_eq!(fitted("short", 12.0, Weight::Regular, 0.0), "…");
@@ -131,7 +134,11 @@ mod tests {
         let text = "a few words that do not fit on one line of a narrow picture";
         let lines = wrapped(text, 12.0, Weight::Regular, 120.0);
         assert!(lines.len() > 2 && lines.join(" ") == text, "{lines:?}");
-        assert!(lines.iter().all(|line| width(line, 12.0, Weight::Regular) <= 120.0));
+        assert!(
+            lines
+                .iter()
+                .all(|line| width(line, 12.0, Weight::Regular) <= 120.0)
+        );
     }
 
     #[test]
@@ -140,7 +147,11 @@ mod tests {
         for sign in "µΔ×·–…±≤≥−⁹→AZaz09/%()[]<>&\"'#@_".chars() {
             let sign = sign.to_string();
             let both = [Weight::Regular, Weight::Heavy].map(|weight| width(&sign, 100.0, weight));
-            assert!(both.iter().all(|width| *width > 0.0 && (*width - unknown).abs() > 0.01), "{sign}");
+            assert!(
+                both.iter()
+                    .all(|width| *width > 0.0 && (*width - unknown).abs() > 0.01),
+                "{sign}"
+            );
         }
     }
 }

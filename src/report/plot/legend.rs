@@ -17,10 +17,16 @@ enum Swatch {
 
 /// Draws it; gives where the next thing may begin. One line without a name needs none.
 pub(super) fn draw(picture: &mut Picture, chart: &Chart, top: f64) -> f64 {
-    let bands = chart.bands.iter().map(|band| (Swatch::Band(band.colour), &band.label));
+    let bands = chart
+        .bands
+        .iter()
+        .map(|band| (Swatch::Band(band.colour), &band.label));
     let lines = chart.series.iter();
     let lines = lines.map(|one| (Swatch::Line(one.look, one.is_joined), &one.label));
-    let entries: Vec<_> = lines.chain(bands).filter(|(_, label)| !label.is_empty()).collect();
+    let entries: Vec<_> = lines
+        .chain(bands)
+        .filter(|(_, label)| !label.is_empty())
+        .collect();
     let labels: Vec<&str> = entries.iter().map(|(_, label)| label.as_str()).collect();
     let (columns, width) = columns(&labels);
     for (index, (swatch, label)) in entries.iter().enumerate() {
@@ -36,12 +42,23 @@ pub(super) fn draw(picture: &mut Picture, chart: &Chart, top: f64) -> f64 {
 /// How many columns, and how wide each is: as many as the longest name leaves room for.
 fn columns(labels: &[&str]) -> (usize, f64) {
     let whole = WIDTH - 2.0 * EDGE;
-    let names = labels.iter().map(|label| font::width(label, LABEL, Weight::Regular));
+    let names = labels
+        .iter()
+        .map(|label| font::width(label, LABEL, Weight::Regular));
     let widest = names.fold(0.0, f64::max) + SWATCH + 8.0;
-    let fitting = (1..=4).rev().find(|&columns| width_of(columns, whole) >= widest);
+    let fitting = (1..=4)
+        .rev()
+        .find(|&columns| width_of(columns, whole) >= widest);
     // names that fit nowhere are cut, in two columns where there are many
     let columns = fitting.unwrap_or(if labels.len() > 6 { 2 } else { 1 });
-    (columns, if labels.len() < columns { widest } else { width_of(columns, whole) })
+    (
+        columns,
+        if labels.len() < columns {
+            widest
+        } else {
+            width_of(columns, whole)
+        },
+    )
 }
 
 fn width_of(columns: usize, whole: f64) -> f64 {
@@ -67,7 +84,13 @@ fn show(picture: &mut Picture, swatch: &Swatch, (left, y): (f64, f64)) {
                     is_dashed: look.is_dashed,
                 });
             }
-            mark(picture, (left + SWATCH / 2.0, y), look.mark, look.colour, 3.25);
+            mark(
+                picture,
+                (left + SWATCH / 2.0, y),
+                look.mark,
+                look.colour,
+                3.25,
+            );
         }
     }
 }

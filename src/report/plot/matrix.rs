@@ -44,17 +44,35 @@ struct Grid<'a> {
 
 fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
     let matrix = material.matrix.ok_or_else(|| {
-        Fault::usage("a matrix needs figures of pairs").hint("give the file that `ncclbench hunt` wrote: `--matrix FILE`")
+        Fault::usage("a matrix needs figures of pairs")
+            .hint("give the file that `ncclbench hunt` wrote: `--matrix FILE`")
     })?;
     let values = || matrix.pairs.iter().map(|pair| pair.value);
-    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    let (low, high) = (
+        values().fold(f64::INFINITY, f64::min),
+        values().fold(f64::NEG_INFINITY, f64::max),
+    );
     if low > high {
-        return Err(Fault::usage("there is nothing to draw: the matrix has no pair"));
+        return Err(Fault::usage(
+            "there is nothing to draw: the matrix has no pair",
+        ));
     }
-    let mut picture = Picture { width: WIDTH, height: 0.0, title: matrix.title.clone(), shapes: Vec::new() };
+    let mut picture = Picture {
+        width: WIDTH,
+        height: 0.0,
+        title: matrix.title.clone(),
+        shapes: Vec::new(),
+    };
     let title = material.title.as_ref().unwrap_or(&matrix.title);
-    let better = if matrix.more_is_better { "more" } else { "less" };
-    let subtitle = format!("{} for each pair, from the row's to the column's; {better} is better", matrix.unit);
+    let better = if matrix.more_is_better {
+        "more"
+    } else {
+        "less"
+    };
+    let subtitle = format!(
+        "{} for each pair, from the row's to the column's; {better} is better",
+        matrix.unit
+    );
     let top = head(&mut picture, title, &[subtitle], None);
     let grid = placed(matrix, top + 8.0, low, high);
     names(&mut picture, &grid);
@@ -70,12 +88,22 @@ fn count(number: usize) -> f64 {
 }
 
 fn placed(matrix: &PairMatrix, top: f64, low: f64, high: f64) -> Grid<'_> {
-    let widths = matrix.names.iter().map(|name| font::width(name, LABEL, Weight::Regular));
+    let widths = matrix
+        .names
+        .iter()
+        .map(|name| font::width(name, LABEL, Weight::Regular));
     let widest = widths.fold(0.0, f64::max).min(170.0);
     let left = EDGE + widest + 8.0;
     let room = WIDTH - EDGE - left;
     let cell = (room / count(matrix.names.len().max(1))).clamp(2.0, 56.0);
-    Grid { matrix, left, top: top + 18.0, cell, low, high }
+    Grid {
+        matrix,
+        left,
+        top: top + 18.0,
+        cell,
+        low,
+        high,
+    }
 }
 
 /// Names at the left, and the rows' numbers above, as many as there is room for.
@@ -91,7 +119,11 @@ fn names(picture: &mut Picture, grid: &Grid<'_>) {
             picture.text(words.anchored(Side::Right).coloured(MUTED));
         }
         if place % above == 0.0 {
-            let words = Words::new((grid.left + middle, grid.top - 9.0), LABEL, &index.to_string());
+            let words = Words::new(
+                (grid.left + middle, grid.top - 9.0),
+                LABEL,
+                &index.to_string(),
+            );
             picture.text(words.anchored(Side::Middle).coloured(MUTED));
         }
     }
@@ -100,7 +132,12 @@ fn names(picture: &mut Picture, grid: &Grid<'_>) {
 fn cells(picture: &mut Picture, grid: &Grid<'_>) {
     let size = grid.matrix.names.len();
     let end = grid.cell * count(size);
-    picture.block((grid.left, grid.top), (grid.left + end, grid.top + end), GRID, 1.0);
+    picture.block(
+        (grid.left, grid.top),
+        (grid.left + end, grid.top + end),
+        GRID,
+        1.0,
+    );
     let mut values = vec![None; size * size];
     for pair in &grid.matrix.pairs {
         values[pair.from as usize * size + pair.to as usize] = Some(pair.value);
@@ -111,11 +148,20 @@ fn cells(picture: &mut Picture, grid: &Grid<'_>) {
         let (row, column) = (count(place / size), count(place % size));
         let (x, y) = (grid.left + column * grid.cell, grid.top + row * grid.cell);
         let part = grid.goodness(value);
-        picture.block((x, y), (x + grid.cell - gap, y + grid.cell - gap), shade(part), 1.0);
+        picture.block(
+            (x, y),
+            (x + grid.cell - gap, y + grid.cell - gap),
+            shade(part),
+            1.0,
+        );
         if grid.cell >= 34.0 {
             let colour = if part > 0.5 { INK } else { PAPER };
             let at = (x + grid.cell / 2.0, y + grid.cell / 2.0);
-            picture.text(Words::new(at, 11.5, &short(value)).anchored(Side::Middle).coloured(colour));
+            picture.text(
+                Words::new(at, 11.5, &short(value))
+                    .anchored(Side::Middle)
+                    .coloured(colour),
+            );
         }
     }
 }
@@ -127,12 +173,20 @@ impl Grid<'_> {
             return 1.0;
         }
         let part = (value - self.low) / (self.high - self.low);
-        if self.matrix.more_is_better { part } else { 1.0 - part }
+        if self.matrix.more_is_better {
+            part
+        } else {
+            1.0 - part
+        }
     }
 }
 
 /// The colour between those of the steps around it.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 8, and 0 to 255")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0 to 8, and 0 to 255"
+)]
 fn shade(part: f64) -> Colour {
     let place = part.clamp(0.0, 1.0) * 8.0;
     let step = (place as usize).min(7);
@@ -141,7 +195,11 @@ fn shade(part: f64) -> Colour {
         (f64::from(from) + (f64::from(to) - f64::from(from)) * rest).round() as u8
     };
     let (from, to) = (COLOURS[step], COLOURS[step + 1]);
-    Colour(between(from.0, to.0), between(from.1, to.1), between(from.2, to.2))
+    Colour(
+        between(from.0, to.0),
+        between(from.1, to.1),
+        between(from.2, to.2),
+    )
 }
 
 /// What the colours mean.
@@ -152,26 +210,59 @@ fn key(picture: &mut Picture, grid: &Grid<'_>, top: f64) -> f64 {
     for piece in 0..PIECES {
         let part = count(piece) / count(PIECES - 1);
         let x = left + width * count(piece) / count(PIECES);
-        picture.block((x, top), (x + width / count(PIECES) + 0.5, top + 10.0), shade(part), 1.0);
+        picture.block(
+            (x, top),
+            (x + width / count(PIECES) + 0.5, top + 10.0),
+            shade(part),
+            1.0,
+        );
     }
-    let (bad, good) = if grid.matrix.more_is_better { (grid.low, grid.high) } else { (grid.high, grid.low) };
-    let ends = [(left, Side::Left, bad, "worst"), (left + width, Side::Right, good, "best")];
+    let (bad, good) = if grid.matrix.more_is_better {
+        (grid.low, grid.high)
+    } else {
+        (grid.high, grid.low)
+    };
+    let ends = [
+        (left, Side::Left, bad, "worst"),
+        (left + width, Side::Right, good, "best"),
+    ];
     for (x, side, value, word) in ends {
         let text = format!("{word} {} {}", short(value), grid.matrix.unit);
-        picture.text(Words::new((x, top + 22.0), 11.5, &text).anchored(side).coloured(MUTED));
+        picture.text(
+            Words::new((x, top + 22.0), 11.5, &text)
+                .anchored(side)
+                .coloured(MUTED),
+        );
     }
-    picture.block((left + width + 24.0, top), (left + width + 38.0, top + 10.0), GRID, 1.0);
-    picture.rule((left + width + 24.0, top + 10.0), (left + width + 38.0, top + 10.0), AXIS, 0.75);
-    picture.text(Words::new((left + width + 44.0, top + 5.0), 11.5, "not measured").coloured(MUTED));
+    picture.block(
+        (left + width + 24.0, top),
+        (left + width + 38.0, top + 10.0),
+        GRID,
+        1.0,
+    );
+    picture.rule(
+        (left + width + 24.0, top + 10.0),
+        (left + width + 38.0, top + 10.0),
+        AXIS,
+        0.75,
+    );
+    picture
+        .text(Words::new((left + width + 44.0, top + 5.0), 11.5, "not measured").coloured(MUTED));
     top + 34.0
 }
 
 fn missing(matrix: &PairMatrix) -> Vec<String> {
     let size = matrix.names.len();
     let possible = size * size.saturating_sub(1);
-    let apart = matrix.pairs.iter().filter(|pair| pair.from != pair.to).count();
+    let apart = matrix
+        .pairs
+        .iter()
+        .filter(|pair| pair.from != pair.to)
+        .count();
     if apart >= possible {
         return Vec::new();
     }
-    vec![format!("{apart} of {possible} ordered pairs were measured.")]
+    vec![format!(
+        "{apart} of {possible} ordered pairs were measured."
+    )]
 }

@@ -136,15 +136,22 @@ fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
 fn times(low: f64, high: f64) -> (f64, f64, Vec<Tick>) {
     let (low, high) = widened(low, high, 0.05, 0.15);
     // few decades need names between them
-    let names: &[f64] = if high - low > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    let ticks = multiples(1.0, low.floor(), high).flat_map(|decade| {
-        (1..10).map(move |digit| (decade, f64::from(digit)))
-    });
+    let names: &[f64] = if high - low > 3.0 {
+        &[1.0]
+    } else {
+        &[1.0, 2.0, 5.0]
+    };
+    let ticks = multiples(1.0, low.floor(), high)
+        .flat_map(|decade| (1..10).map(move |digit| (decade, f64::from(digit))));
     let ticks = ticks
         .map(|(decade, digit)| {
             let place = decade + digit.log10();
             let named = names.contains(&digit);
-            let label = if named { time(digit * 10f64.powf(decade)) } else { String::new() };
+            let label = if named {
+                time(digit * 10f64.powf(decade))
+            } else {
+                String::new()
+            };
             Tick { place, label }
         })
         .filter(|tick| (low..=high).contains(&tick.place));
@@ -176,7 +183,11 @@ pub fn short(value: f64) -> String {
         return text;
     }
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    if text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
 }
 
 /// The round step (1, 2 or 5 times a power of ten) that cuts a span into about `most` parts.
@@ -232,9 +243,28 @@ const DAY: f64 = 24.0 * HOUR;
 fn dates(low: f64, high: f64, most: usize) -> (f64, f64, Vec<Tick>) {
     let (low, high) = widened(low, high, 0.03, 30.0);
     let steps = [
-        1.0, 5.0, 15.0, 30.0, MINUTE, 5.0 * MINUTE, 15.0 * MINUTE, 30.0 * MINUTE, HOUR, 3.0 * HOUR,
-        6.0 * HOUR, 12.0 * HOUR, DAY, 2.0 * DAY, 7.0 * DAY, 14.0 * DAY, 30.0 * DAY, 60.0 * DAY,
-        90.0 * DAY, 180.0 * DAY, 365.0 * DAY, 3650.0 * DAY,
+        1.0,
+        5.0,
+        15.0,
+        30.0,
+        MINUTE,
+        5.0 * MINUTE,
+        15.0 * MINUTE,
+        30.0 * MINUTE,
+        HOUR,
+        3.0 * HOUR,
+        6.0 * HOUR,
+        12.0 * HOUR,
+        DAY,
+        2.0 * DAY,
+        7.0 * DAY,
+        14.0 * DAY,
+        30.0 * DAY,
+        60.0 * DAY,
+        90.0 * DAY,
+        180.0 * DAY,
+        365.0 * DAY,
+        3650.0 * DAY,
     ];
     let step = first_fitting(&steps, high - low, most);
     let ticks = multiples(step, low, high).map(|seconds| Tick {
@@ -270,8 +300,14 @@ mod tests {
     #[test]
     fn sizes_are_named_as_people_say_them() {
         let all = labels(Measure::Size, &[8.0, 17_179_869_184.0], 9);
-        assert!(all.len() >= 6 && all.iter().all(|label| label.ends_with('B')), "{all:?}");
-        assert_eq!(labels(Measure::Size, &[1024.0, 4096.0], 9), ["1 KiB", "2 KiB", "4 KiB"]);
+        assert!(
+            all.len() >= 6 && all.iter().all(|label| label.ends_with('B')),
+            "{all:?}"
+        );
+        assert_eq!(
+            labels(Measure::Size, &[1024.0, 4096.0], 9),
+            ["1 KiB", "2 KiB", "4 KiB"]
+        );
         assert_eq!(labels(Measure::Size, &[1_048_576.0], 9), ["1 MiB"]);
     }
 
@@ -293,12 +329,22 @@ mod tests {
     #[test]
     fn changes_have_their_zero_and_a_real_minus() {
         let all = labels(Measure::Change, &[-9.9, 1.0], 8);
-        assert!(all.contains(&"0 %".to_owned()) && all.contains(&"−10 %".to_owned()), "{all:?}");
+        assert!(
+            all.contains(&"0 %".to_owned()) && all.contains(&"−10 %".to_owned()),
+            "{all:?}"
+        );
     }
 
     #[test]
     fn equal_values_have_an_axis_too() {
-        for measure in [Measure::Size, Measure::Time, Measure::Amount, Measure::Near, Measure::Change, Measure::Date] {
+        for measure in [
+            Measure::Size,
+            Measure::Time,
+            Measure::Amount,
+            Measure::Near,
+            Measure::Change,
+            Measure::Date,
+        ] {
             for value in [0.0, 1.0, 512.0, 1.8e9] {
                 let scale = Scale::over(measure, [value, value], 8);
                 let place = scale.place(value);
