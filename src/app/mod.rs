@@ -15,6 +15,7 @@ mod output;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
+mod report;
 mod seed;
 mod signals;
 mod spawn;
@@ -44,6 +45,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
+        Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

@@ -41,6 +41,7 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
         #[cfg(feature = "mpi")]
         Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
         Some(word) if word == super::plot::NAME => Ok(super::plot::help()),
+        Some(word) if word == super::report::NAME => Ok(super::report::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
         Some(word) => Err(Fault::usage(format!(
             "there is no help on `{word}`; accepted: {}",

@@ -11,6 +11,7 @@ mod pingpong;
 mod plot;
 mod refusal;
 mod registry;
+mod report;
 mod resolve;
 mod sources;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use args::Args;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
+pub use report::ReportArgs;
 pub use sources::Sources;
 pub use whereabouts::WhereArgs;
 
@@ -42,6 +44,8 @@ pub enum Parsed {
     Pingpong(Box<PingpongArgs>),
     /// Draw runs.
     Plot(Box<PlotArgs>),
+    /// Write a document about runs.
+    Report(Box<ReportArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -73,6 +77,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: plot::NAME,
         parse: plot::parse,
+    },
+    Command {
+        name: report::NAME,
+        parse: report::parse,
     },
     Command {
         name: whereabouts::NAME,

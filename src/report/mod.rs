@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 pub mod about;
 pub mod cells;
+pub mod documents;
 mod jsonl;
 pub mod material;
 pub mod plot;

@@ -3,7 +3,7 @@
 use super::Plot;
 use super::chart::{EDGE, LABEL, WIDTH, head, remarks};
 use super::font::{self, Weight};
-use super::palette::{AXIS, Colour, GRID, INK, MUTED, PAPER};
+use super::palette::{AXIS, Colour, GRID, MUTED};
 use super::picture::{Picture, Side, Words};
 use super::scale::short;
 use crate::base::Fault;
@@ -32,6 +32,10 @@ const COLOURS: [Colour; 9] = [
     Colour(0xdc, 0xc7, 0x5d),
     Colour(0xfe, 0xe8, 0x38),
 ];
+
+/// Figures in cells: no colours of the palette, which change on a dark page while cells do not.
+const ON_LIGHT: Colour = Colour(0x10, 0x10, 0x10);
+const ON_DARK: Colour = Colour(0xfa, 0xfa, 0xfa);
 
 struct Grid<'a> {
     matrix: &'a PairMatrix,
@@ -155,7 +159,7 @@ fn cells(picture: &mut Picture, grid: &Grid<'_>) {
             1.0,
         );
         if grid.cell >= 34.0 {
-            let colour = if part > 0.5 { INK } else { PAPER };
+            let colour = if part > 0.5 { ON_LIGHT } else { ON_DARK };
             let at = (x + grid.cell / 2.0, y + grid.cell / 2.0);
             picture.text(
                 Words::new(at, 11.5, &short(value))
