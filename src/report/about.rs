@@ -50,6 +50,18 @@ pub fn stamp(header: &Header) -> Option<&'static str> {
     }
 }
 
+/// The same of several runs, in capitals: for all of them, or for some.
+pub fn stamps(headers: &[&Header]) -> Option<String> {
+    let stamps: BTreeSet<&str> = headers.iter().filter_map(|header| stamp(header)).collect();
+    let text = few(stamps.iter().copied(), 2).to_uppercase();
+    let is_all = headers.iter().all(|header| stamp(header).is_some());
+    match (stamps.is_empty(), is_all) {
+        (true, _) => None,
+        (_, true) => Some(text),
+        _ => Some(format!("PARTLY {text}")),
+    }
+}
+
 /// What else a reader must know of a run as a whole, each a sentence without its full stop.
 pub fn remarks(run: &Run) -> Vec<String> {
     let header = &run.header;

@@ -102,16 +102,39 @@ fn metric(name: &'static str, help: &'static str) -> Metric {
     }
 }
 
+/// Inspector's names are for what NCCL did; other backends have the same figures under our names.
+fn names(backend: &str) -> [&'static str; 3] {
+    match backend {
+        "nccl" => [
+            "nccl_bus_bandwidth_gbs",
+            "nccl_collective_exec_time_microseconds",
+            "nccl_collective_algobw_gbs",
+        ],
+        _ => [
+            "ncclbench_bus_bandwidth_gbs",
+            "ncclbench_exec_time_microseconds",
+            "ncclbench_algobw_gbs",
+        ],
+    }
+}
+
 fn of_rows(material: &Material<'_>, runs: &[&Named<'_>], are_many: bool) -> Vec<Metric> {
-    let mut all = [
-        metric("nccl_bus_bandwidth_gbs", ""),
-        metric("nccl_collective_exec_time_microseconds", ""),
-        metric("nccl_collective_algobw_gbs", ""),
-        metric(
-            "ncclbench_wrong_elements",
-            "Elements of the result that were wrong; only where it was checked",
-        ),
+    let mut all: Vec<Metric> = names("nccl").map(|name| metric(name, "")).into();
+    let helps = [
+        "Bus bandwidth in GB/s of 10^9 bytes, of backends other than nccl",
+        "Time of one operation in microseconds, of backends other than nccl",
+        "Algorithm bandwidth in GB/s of 10^9 bytes, of backends other than nccl",
     ];
+    all.extend(
+        names("host")
+            .into_iter()
+            .zip(helps)
+            .map(|(name, help)| metric(name, help)),
+    );
+    all.push(metric(
+        "ncclbench_wrong_elements",
+        "Elements of the result that were wrong; only where it was checked",
+    ));
     for named in runs {
         let rows = named
             .run
@@ -130,14 +153,18 @@ fn of_rows(material: &Material<'_>, runs: &[&Named<'_>], are_many: bool) -> Vec<
                 continue;
             };
             let labels = labels(named, row, are_many);
+            let names = names(&named.run.header.backend)
+                .into_iter()
+                .chain(["ncclbench_wrong_elements"]);
             let values = [
                 Some(busbw_gbps.0),
                 Some(time_us.0),
                 Some(algbw_gbps.0),
                 wrong.map(real),
             ];
-            for (metric, value) in all.iter_mut().zip(values) {
-                if let Some(value) = value {
+            for (name, value) in names.zip(values) {
+                let metric = all.iter_mut().find(|metric| metric.name == name);
+                if let (Some(metric), Some(value)) = (metric, value) {
                     metric
                         .samples
                         .entry(labels.clone())
@@ -147,7 +174,7 @@ fn of_rows(material: &Material<'_>, runs: &[&Named<'_>], are_many: bool) -> Vec<
             }
         }
     }
-    all.into()
+    all
 }
 
 #[expect(

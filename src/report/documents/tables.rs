@@ -156,9 +156,21 @@ pub(super) fn remark(row: &Row) -> String {
     parts.join("; ")
 }
 
-/// A figure of a table: four significant digits are more than a measurement is good for.
+/// A figure of a table: as in plots, but what is small keeps two digits that are not zero.
 pub(super) fn figure(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".to_owned(), short)
+    match value {
+        None => "–".to_owned(),
+        Some(value) if value != 0.0 && value.abs() < 0.0995 => {
+            let lead = -value.abs().log10().floor();
+            (1_u8..=12)
+                .find(|digits| f64::from(*digits) >= lead + 1.0)
+                .map_or_else(
+                    || short(value),
+                    |digits| format!("{value:.*}", usize::from(digits)),
+                )
+        }
+        Some(value) => short(value),
+    }
 }
 
 /// `12 rows, 2 of them waived, 1 with wrong data`.

@@ -56,6 +56,7 @@ impl Bandwidth {
 
 fn draw(material: &Material<'_>, which: Bandwidth) -> Result<Picture, Fault> {
     let curves = curves::curves(material)?;
+    let material = &curves.material;
     let (common, labels) = curves::names(material, &curves.all);
     let mut series = curves::series(&curves.all, labels, |outcome| which.of(outcome));
     let is_flat = series

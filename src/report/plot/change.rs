@@ -64,11 +64,13 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
                 baseline.author
             ),
         ],
-        stamp: material
-            .runs
-            .iter()
-            .find_map(|named| about::stamp(&named.run.header))
-            .map(str::to_uppercase),
+        stamp: about::stamps(
+            &material
+                .runs
+                .iter()
+                .map(|named| &named.run.header)
+                .collect::<Vec<_>>(),
+        ),
         x: Scale::over(Measure::Size, points().map(|point| point.x), 9),
         x_title: "message size for each rank".to_owned(),
         y: Scale::over(Measure::Change, heights, 8),

@@ -383,8 +383,10 @@ pub(super) fn head(
     let title = font::fitted(title, TITLE, Weight::Heavy, most);
     picture.text(Words::new((EDGE, 26.0), TITLE, &title).heavy());
     let mut y = 48.0;
-    let warning =
-        stamp.map(|stamp| format!("{stamp}: these numbers say nothing about any machine"));
+    let warning = stamp.map(|stamp| match stamp.starts_with("PARTLY") {
+        true => format!("{stamp}: the lines that are marked so say nothing about any machine"),
+        false => format!("{stamp}: these numbers say nothing about any machine"),
+    });
     let lines = subtitles.iter().map(|text| (text, MUTED));
     for (text, colour) in lines.chain(warning.as_ref().map(|text| (text, ALARM))) {
         for line in font::wrapped(text, LABEL, Weight::Regular, most) {

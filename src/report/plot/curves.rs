@@ -24,6 +24,11 @@ pub(super) struct Curve<'a> {
 }
 
 impl<'a> Curve<'a> {
+    /// The run, by its place among those that were given.
+    fn run(&self) -> usize {
+        self.traits[0].parse().unwrap_or(0)
+    }
+
     /// A case of it.
     pub(super) fn case(&self) -> Option<&'a Case> {
         self.rows.values().flatten().next().map(|row| &row.case)
@@ -37,6 +42,8 @@ pub(super) struct Curves<'a> {
     pub(super) all: Vec<Curve<'a>>,
     /// What was left out so that the plot can be read.
     pub(super) left_out: Option<String>,
+    /// The material without the runs and the placement that are not shown.
+    pub(super) material: Material<'a>,
 }
 
 /// The curves of everything that is wished for.
@@ -44,11 +51,23 @@ pub(super) struct Curves<'a> {
 /// # Errors
 /// `Usage` if nothing was measured, or if there are more than can be read.
 pub(super) fn curves<'a>(material: &Material<'a>) -> Result<Curves<'a>, Fault> {
-    let mut all = sorted(material);
-    let left_out = without_in_place(material, &mut all);
+    let mut material = material.clone();
+    let wish = material.wish.clone();
+    material
+        .runs
+        .retain(|named| named.run.rows.iter().any(|row| wish.takes(&row.case)));
+    let mut all = sorted(&material);
+    let left_out = without_in_place(&material, &mut all);
+    if left_out.is_some() {
+        material.wish.placement = Some(Placement::OutOfPlace);
+    }
     match all.len() {
-        0 => Err(nothing(material)),
-        1..=MOST_LINES => Ok(Curves { all, left_out }),
+        0 => Err(nothing(&material)),
+        1..=MOST_LINES => Ok(Curves {
+            all,
+            left_out,
+            material,
+        }),
         count => Err(too_many(count, &all)),
     }
 }
@@ -156,6 +175,14 @@ fn too_many(count: usize, curves: &[Curve<'_>]) -> Fault {
     fault
 }
 
+/// A run's name, and whether its numbers count.
+fn label(named: &Named<'_>) -> String {
+    match about::stamp(&named.run.header) {
+        Some(stamp) => format!("{} ({stamp})", named.label),
+        None => named.label.clone(),
+    }
+}
+
 /// What all curves have in common in words, and what each is called besides.
 pub(super) fn names(material: &Material<'_>, curves: &[Curve<'_>]) -> (String, Vec<String>) {
     let differs = |place: usize| {
@@ -166,10 +193,7 @@ pub(super) fn names(material: &Material<'_>, curves: &[Curve<'_>]) -> (String, V
     let words = |curve: &Curve<'_>, differing: bool| {
         let chosen = (0..6).filter(|&place| differs(place) == differing);
         let words = chosen.filter_map(|place| match place {
-            0 if differing => curve.traits[0]
-                .parse()
-                .ok()
-                .map(|run: usize| material.runs[run].label.clone()),
+            0 if differing => Some(label(&material.runs[curve.run()])),
             0 => None,
             _ => Some(curve.traits[place].clone()).filter(|word| !word.is_empty()),
         });
@@ -241,11 +265,7 @@ pub(super) fn frame(
         .map(|named| &named.run.header)
         .collect();
     let title = material.title.clone();
-    let stamps: BTreeSet<&str> = headers
-        .iter()
-        .filter_map(|header| about::stamp(header))
-        .collect();
-    let stamp = stamps.first().map(|stamp| stamp.to_uppercase());
+    let stamp = about::stamps(&headers);
     Chart {
         title: title.unwrap_or_else(|| format!("{common}: {what}")),
         subtitles: vec![

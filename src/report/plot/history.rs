@@ -31,11 +31,11 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
         .map(|(index, one)| line(index, one))
         .collect();
     let points = || lines.iter().flat_map(|line| &line.points);
-    let headers: Vec<&Header> = material
-        .runs
-        .iter()
-        .map(|named| &named.run.header)
-        .collect();
+    let runs = material.runs.iter().filter(|named| {
+        all.iter()
+            .any(|one| one.points.iter().any(|point| point.run == named.label))
+    });
+    let headers: Vec<&Header> = runs.map(|named| &named.run.header).collect();
     let what = if is_band {
         "speed of each band over time"
     } else {
@@ -61,10 +61,7 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
                 about::common(&headers, "sets of versions", about::versions)
             ),
         ],
-        stamp: headers
-            .iter()
-            .find_map(|header| about::stamp(header))
-            .map(str::to_uppercase),
+        stamp: about::stamps(&headers),
         x: Scale::over(Measure::Date, points().map(|point| point.x), 6),
         x_title: "start of the run, UTC".to_owned(),
         y: height(&heights),

@@ -18,6 +18,7 @@ pub(super) const PLOT: Plot = Plot {
 
 fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
     let curves = curves::curves(material)?;
+    let material = &curves.material;
     let (common, labels) = curves::names(material, &curves.all);
     let mut series = curves::series(&curves.all, labels, time);
     let names: Vec<&str> = curves
