@@ -78,14 +78,6 @@ impl SourceOptions {
             both_placements: self.placement.as_deref() == Some("both"),
             requested: self.size.map(|bytes| bytes.0),
         };
-        let count = self.runs.len();
-        let is_folder = self.runs.iter().any(|run| !run.ends_with(".jsonl"));
-        if self.label.len() > count && !is_folder {
-            return Err(Fault::usage(format!(
-                "`--label` was given {} times for {count} runs",
-                self.label.len()
-            )));
-        }
         Ok(Sources {
             runs: self.runs,
             labels: self.label,

@@ -68,10 +68,10 @@ pub fn remarks(run: &Run) -> Vec<String> {
     let mut all = Vec::new();
     match (&run.footer, &run.torn) {
         (None, Some(_)) => {
-            all.push("cut short in the middle of a line: later rows are missing".to_owned())
+            all.push("cut short in the middle of a line: later rows are missing".to_owned());
         }
         (None, None) => {
-            all.push("cut short: it has no footer, and later rows are missing".to_owned())
+            all.push("cut short: it has no footer, and later rows are missing".to_owned());
         }
         (Some(footer), _) if footer.interrupted => all.push("interrupted by a signal".to_owned()),
         (Some(footer), _) => all.extend(

@@ -1,16 +1,15 @@
 //! HTML: one file with everything in it, light and dark, sortable, printable, without a network.
 
 use super::Document;
+use super::judged;
 use super::page::{Cell, Column, Table, page};
 use super::tables::{Cells, Tally, counts, ending, figure, in_full};
 use crate::base::Fault;
-use crate::record::verdict::{BandVerdict, Decision, Verdict};
 use crate::record::{Header, Run};
 use crate::report::about;
 use crate::report::material::{Material, Named, Wish};
 use crate::report::plot;
 use crate::report::plot::picture::clean;
-use crate::report::plot::scale::percent;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -37,7 +36,7 @@ fn text(material: &Material<'_>) -> Result<String, Fault> {
     let mut body = String::new();
     head(&mut body, material, &title);
     if let Some(verdict) = material.verdict {
-        of_verdict(&mut body, verdict);
+        judged::section(&mut body, verdict);
     }
     doubts(&mut body, material);
     body.push_str("<main>\n<h2>Runs</h2>\n");
@@ -67,121 +66,6 @@ fn head(body: &mut String, material: &Material<'_>, title: &str) {
             about::versions
         )),
     );
-}
-
-fn class(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Pass => "good",
-        Decision::Regress => "bad",
-        Decision::Inconclusive => "open",
-    }
-}
-
-fn badge(decision: Decision) -> String {
-    format!(
-        "<span class=\"badge {}\">{}</span>",
-        class(decision),
-        decision.word()
-    )
-}
-
-fn of_verdict(body: &mut String, verdict: &Verdict) {
-    let baseline = &verdict.baseline;
-    let _ = writeln!(
-        body,
-        "<section class=\"card {}\">\n<p>{} {}</p>\n<p class=\"muted\">{} against baseline {} (entry {}, {}, accepted {} by {}: {}). Compared was the {} time over ranks; {}.</p>",
-        class(verdict.decision),
-        badge(verdict.decision),
-        safe(&verdict.sentence),
-        about::counted(verdict.runs.len(), "launch", "launches"),
-        safe(&baseline.name),
-        baseline.entry,
-        about::counted(baseline.launches as usize, "launch", "launches"),
-        safe(baseline.accepted.get(..10).unwrap_or(&baseline.accepted)),
-        safe(&baseline.author),
-        safe(&baseline.reason),
-        safe(&verdict.over_ranks),
-        safe(&verdict.summary),
-    );
-    body.push_str(&bands(&verdict.bands));
-    if !verdict.parts.is_empty() {
-        body.push_str("<details><summary>By collective</summary>\n");
-        body.push_str(&bands(&verdict.parts));
-        body.push_str("</details>\n");
-    }
-    body.push_str("<ul>\n");
-    for gate in &verdict.gate {
-        let (class, word) = if gate.met {
-            ("good", "met")
-        } else {
-            ("bad", "not met")
-        };
-        let got = format!("{} {}", figure(gate.got), gate.unit);
-        let _ = writeln!(
-            body,
-            "<li>Gate: {}: {} <span class=\"badge {class}\">{word}</span></li>",
-            safe(&gate.asks),
-            safe(&got)
-        );
-    }
-    for row in &verdict.missing {
-        let word = if row.lost { "Lost" } else { "New" };
-        let _ = writeln!(
-            body,
-            "<li>{word}: {}: {}</li>",
-            safe(&row.key.to_string()),
-            safe(&row.why)
-        );
-    }
-    for difference in &verdict.forced {
-        let value = |value: &Option<String>| safe(value.as_deref().unwrap_or("not known"));
-        let _ = writeln!(
-            body,
-            "<li>Compared although {} differs: {} before, {} now</li>",
-            safe(&difference.field),
-            value(&difference.baseline),
-            value(&difference.now)
-        );
-    }
-    for note in &verdict.notes {
-        let _ = writeln!(body, "<li>{}</li>", safe(note));
-    }
-    body.push_str("</ul>\n</section>\n");
-}
-
-fn bands(all: &[BandVerdict]) -> String {
-    const COLUMNS: &[Column] = &[
-        ("band", false),
-        ("collective", false),
-        ("rows", true),
-        ("change of speed", true),
-        ("interval", true),
-        ("limit", true),
-        ("decision", false),
-        ("why", false),
-    ];
-    let mut table = Table::new(COLUMNS);
-    for band in all {
-        let interval = match (band.change.low_percent, band.change.high_percent) {
-            (Some(low), Some(high)) => format!("{} … {}", percent(low), percent(high)),
-            _ => "–".to_owned(),
-        };
-        let decision = badge(band.decision);
-        table.row(
-            "",
-            &[
-                Cell::word(band.band.name()),
-                Cell::word(band.collective.as_deref().unwrap_or("all")),
-                Cell::number(&band.rows.to_string(), Some(f64::from(band.rows))),
-                Cell::number(&percent(band.change.percent), Some(band.change.percent)),
-                Cell::number(&interval, band.change.low_percent),
-                Cell::number(&percent(-band.limit_percent), Some(-band.limit_percent)),
-                Cell::html(decision),
-                Cell::text(&band.why),
-            ],
-        );
-    }
-    table.html()
 }
 
 /// What makes the whole page doubtful, where something does.
@@ -314,7 +198,7 @@ fn kinds(material: &Material<'_>) -> Vec<Wish> {
             let key = (
                 case.collective.clone(),
                 case.dtype.name(),
-                case.redop.map(|redop| redop.name()),
+                case.redop.map(crate::base::RedOp::name),
             );
             seen.entry(key).or_insert_with(|| {
                 let wish = Wish {
@@ -345,8 +229,7 @@ fn rows(body: &mut String, material: &Material<'_>) {
     if left > 0 {
         let _ = writeln!(
             body,
-            "<p class=\"muted\">The rows of {} earlier runs are not on this page.</p>",
-            left
+            "<p class=\"muted\">The rows of {left} earlier runs are not on this page.</p>"
         );
     }
 }
@@ -405,6 +288,7 @@ fn real(size: u64) -> f64 {
 
 /// How the run was made, folded away.
 fn details(body: &mut String, run: &Run) {
+    const SEATS: usize = 64;
     let header = &run.header;
     body.push_str("<details><summary>How it was made</summary>\n<dl>\n");
     let mut entry = |name: &str, value: &str| {
@@ -441,7 +325,6 @@ fn details(body: &mut String, run: &Run) {
             &format!("{} ms", figure(Some(*ms))),
         );
     }
-    const SEATS: usize = 64;
     for seat in header.seats.iter().take(SEATS) {
         let device = &seat.device;
         entry(

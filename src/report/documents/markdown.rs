@@ -2,7 +2,6 @@
 
 use super::Document;
 use super::tables::{Cells, Tally, counts, ending, figure, in_full};
-use crate::base::Fault;
 use crate::record::Verdict;
 use crate::record::verdict::Change;
 use crate::report::about;
@@ -14,10 +13,10 @@ pub(super) const DOCUMENT: Document = Document {
     name: "md",
     ending: "md",
     summary: "verdict, runs and rows as Markdown tables, for tickets",
-    text,
+    text: |material| Ok(text(material)),
 };
 
-fn text(material: &Material<'_>) -> Result<String, Fault> {
+fn text(material: &Material<'_>) -> String {
     let mut text = String::new();
     let title = material.title.as_deref().unwrap_or("Runs of ncclbench");
     let _ = writeln!(text, "# {}\n", safe(title));
@@ -32,7 +31,7 @@ fn text(material: &Material<'_>) -> Result<String, Fault> {
     if left > 0 {
         let _ = writeln!(text, "The rows of the {left} earlier runs are not shown.");
     }
-    Ok(text)
+    text
 }
 
 /// Text that neither a table nor HTML takes for its own.

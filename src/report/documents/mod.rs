@@ -5,6 +5,7 @@
 
 mod csv;
 mod html;
+mod judged;
 mod junit;
 mod markdown;
 mod page;

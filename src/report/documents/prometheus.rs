@@ -7,7 +7,6 @@
 
 use super::Document;
 use super::tables::Tally;
-use crate::base::Fault;
 use crate::base::moment;
 use crate::record::verdict::Decision;
 use crate::record::{Header, Outcome, Row, Verdict};
@@ -21,7 +20,7 @@ pub(super) const DOCUMENT: Document = Document {
     name: "prometheus",
     ending: "prom",
     summary: "a text file for Prometheus' node exporter, with the names of NCCL's Inspector",
-    text,
+    text: |material| Ok(text(material)),
 };
 
 /// Labels in their order, with their values.
@@ -36,7 +35,7 @@ struct Metric {
     samples: BTreeMap<Labels, Vec<f64>>,
 }
 
-fn text(material: &Material<'_>) -> Result<String, Fault> {
+fn text(material: &Material<'_>) -> String {
     let mut text = String::new();
     let (counting, others): (Vec<_>, Vec<_>) = material
         .runs
@@ -51,8 +50,10 @@ fn text(material: &Material<'_>) -> Result<String, Fault> {
     let mut metrics = of_rows(material, &counting, are_many);
     metrics.extend(of_runs(&material.runs, are_many));
     metrics.extend(material.verdict.map(of_verdict).unwrap_or_default());
-    metrics.iter().for_each(|metric| write(&mut text, metric));
-    Ok(text)
+    for metric in &metrics {
+        write(&mut text, metric);
+    }
+    text
 }
 
 fn write(text: &mut String, metric: &Metric) {

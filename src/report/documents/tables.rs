@@ -5,6 +5,7 @@ use crate::record::{Outcome, Row, Run};
 use crate::report::about;
 use crate::report::material::{Material, Named};
 use crate::report::plot::scale::short;
+use std::fmt::Write as _;
 
 /// Runs whose rows a page shows; of more it shows the latest.
 pub(super) const IN_FULL: usize = 8;
@@ -177,10 +178,10 @@ pub(super) fn figure(value: Option<f64>) -> String {
 pub(super) fn counts(tally: &Tally) -> String {
     let mut text = about::counted(tally.measured + tally.waived, "row", "rows");
     if tally.waived > 0 {
-        text += &format!(", {} waived", tally.waived);
+        let _ = write!(text, ", {} waived", tally.waived);
     }
     if tally.wrong > 0 {
-        text += &format!(", {} with wrong data", tally.wrong);
+        let _ = write!(text, ", {} with wrong data", tally.wrong);
     }
     text
 }

@@ -94,7 +94,7 @@ fn draw(material: &Material<'_>, which: Bandwidth) -> Result<Picture, Fault> {
 /// Every height that must be on the axis.
 fn heights(chart: &Chart, bands: &[Band]) -> Vec<f64> {
     let points = chart.series.iter().flat_map(|series| &series.points);
-    let points = points.flat_map(|point| [point.y, point.range.map_or(point.y, |range| range.1)]);
+    let points = points.flat_map(Point::heights);
     let bands = bands
         .iter()
         .flat_map(|band| band.points.iter().map(|(_, values)| values[2]));

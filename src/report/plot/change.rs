@@ -7,6 +7,7 @@ use super::palette::Look;
 use super::picture::Picture;
 use super::scale::{Measure, Scale, percent};
 use crate::base::Fault;
+use crate::record::Header;
 use crate::record::verdict::{Band as Sizes, RowVerdict, Verdict};
 use crate::report::about;
 use crate::report::material::Material;
@@ -29,48 +30,27 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
         ));
     }
     super::curves::require_readable(lines.len())?;
-    let bands = bands(verdict);
-    let levels = levels(verdict);
+    Ok(chart(material, verdict, lines).picture())
+}
+
+fn chart(material: &Material<'_>, verdict: &Verdict, lines: Vec<Series>) -> Chart {
+    let (bands, levels) = (bands(verdict), levels(verdict));
     let points = || lines.iter().flat_map(|line| &line.points);
-    let ranges = points().flat_map(|point| {
-        [
-            point.y,
-            point.range.map_or(point.y, |range| range.0),
-            point.range.map_or(point.y, |range| range.1),
-        ]
-    });
+    let ranges = points().flat_map(Point::heights);
     let of_bands = bands
         .iter()
         .flat_map(|band| band.points.iter().flat_map(|(_, values)| *values));
     let limits = levels.iter().map(|level| level.y);
     let heights: Vec<f64> = ranges.chain(of_bands).chain(limits).collect();
-    let baseline = &verdict.baseline;
-    let chart = Chart {
-        title: material.title.clone().unwrap_or_else(|| {
-            format!(
-                "{}: change of speed against baseline {}",
-                verdict.decision.word(),
-                baseline.name
-            )
-        }),
-        subtitles: vec![
-            verdict.sentence.clone(),
-            format!(
-                "{} against baseline {} (entry {}, {}, accepted by {})",
-                about::counted(verdict.runs.len(), "launch", "launches"),
-                baseline.name,
-                baseline.entry,
-                about::counted(baseline.launches as usize, "launch", "launches"),
-                baseline.author
-            ),
-        ],
-        stamp: about::stamps(
-            &material
-                .runs
-                .iter()
-                .map(|named| &named.run.header)
-                .collect::<Vec<_>>(),
-        ),
+    let headers: Vec<&Header> = material
+        .runs
+        .iter()
+        .map(|named| &named.run.header)
+        .collect();
+    Chart {
+        title: material.title.clone().unwrap_or_else(|| title(verdict)),
+        subtitles: vec![verdict.sentence.clone(), sides(verdict)],
+        stamp: about::stamps(&headers),
         x: Scale::over(Measure::Size, points().map(|point| point.x), 9),
         x_title: "message size for each rank".to_owned(),
         y: Scale::over(Measure::Change, heights, 8),
@@ -80,8 +60,25 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
         uprights: Vec::new(),
         series: lines,
         remarks: remarks(verdict),
-    };
-    Ok(chart.picture())
+    }
+}
+
+fn title(verdict: &Verdict) -> String {
+    let (word, name) = (verdict.decision.word(), &verdict.baseline.name);
+    format!("{word}: change of speed against baseline {name}")
+}
+
+/// What was compared with what.
+fn sides(verdict: &Verdict) -> String {
+    let baseline = &verdict.baseline;
+    format!(
+        "{} against baseline {} (entry {}, {}, accepted by {})",
+        about::counted(verdict.runs.len(), "launch", "launches"),
+        baseline.name,
+        baseline.entry,
+        about::counted(baseline.launches as usize, "launch", "launches"),
+        baseline.author
+    )
 }
 
 /// A line of single points for each kind of rows.

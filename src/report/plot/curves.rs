@@ -297,6 +297,7 @@ pub(super) fn frame(
 
 /// What the lines do not show.
 pub(super) fn remarks(material: &Material<'_>) -> Vec<String> {
+    const MOST: usize = 6;
     let mut all = Vec::new();
     let is_one = material.runs.len() == 1;
     let (mut wrong, mut reasons) = (0, BTreeMap::<&str, usize>::new());
@@ -316,7 +317,6 @@ pub(super) fn remarks(material: &Material<'_>) -> Vec<String> {
         let remarks = about::remarks(run).into_iter().take(2);
         all.extend(remarks.map(|remark| format!("{of_run}{remark}.")));
     }
-    const MOST: usize = 6;
     if all.len() > MOST {
         let more = all.len() - MOST;
         all.truncate(MOST);

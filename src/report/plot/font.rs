@@ -53,6 +53,9 @@ pub(super) fn description(size: f64, weight: Weight) -> FontDesc<'static> {
 }
 
 /// Width of a text in pixels.
+///
+/// # Panics
+/// If the embedded fonts cannot be read, which a test rules out.
 #[expect(
     clippy::expect_used,
     reason = "the fonts are part of this program, and a test draws with them"

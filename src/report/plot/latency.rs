@@ -31,15 +31,7 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
     let mut chart = curves::frame(material, &common, "time of one operation", series);
     chart.y_title = format!("time of one operation ({})", over_ranks(material));
     let points = chart.series.iter().flat_map(|series| &series.points);
-    let heights: Vec<f64> = points
-        .flat_map(|point| {
-            [
-                point.y,
-                point.range.map_or(point.y, |range| range.0),
-                point.range.map_or(point.y, |range| range.1),
-            ]
-        })
-        .collect();
+    let heights: Vec<f64> = points.flat_map(Point::heights).collect();
     chart.y = Scale::over(Measure::Time, heights, 7);
     chart.remarks.extend(curves.left_out);
     Ok(chart.picture())

@@ -1,7 +1,8 @@
 //! What the lines and bands of a plot are called, in columns below it.
 
-use super::chart::{Chart, EDGE, LABEL, WIDTH, mark};
+use super::chart::Chart;
 use super::font::{self, Weight};
+use super::frame::{EDGE, LABEL, WIDTH, mark};
 use super::palette::{Colour, Look};
 use super::picture::{Picture, Shape, Words};
 

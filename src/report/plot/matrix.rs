@@ -1,8 +1,8 @@
 //! A figure for every pair as a map of colours: a slow node is a cross, a slow link one cell.
 
 use super::Plot;
-use super::chart::{EDGE, LABEL, WIDTH, head, remarks};
 use super::font::{self, Weight};
+use super::frame::{EDGE, LABEL, WIDTH, head, remarks};
 use super::palette::{AXIS, Colour, GRID, MUTED};
 use super::picture::{Picture, Side, Words};
 use super::scale::short;

@@ -7,6 +7,7 @@ mod change;
 pub mod chart;
 mod curves;
 pub mod font;
+mod frame;
 mod history;
 mod latency;
 mod legend;
