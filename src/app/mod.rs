@@ -12,6 +12,7 @@ mod measure;
 mod narrator;
 mod offered;
 mod output;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
@@ -46,6 +47,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),
+        Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

@@ -10,6 +10,9 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
+  path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
+  plot   a run's file, or several, as a picture
+  report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -42,9 +45,13 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
         Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
         Some(word) if word == super::plot::NAME => Ok(super::plot::help()),
         Some(word) if word == super::report::NAME => Ok(super::report::help()),
+        Some(word) if word == super::path::NAME => Ok(super::path::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
         Some(word) => Err(Fault::usage(format!(
-            "there is no help on `{word}`; accepted: {}",
+            "there is no help on `{word}`; accepted: {}, {}, {}, {}",
+            super::path::NAME,
+            super::plot::NAME,
+            super::report::NAME,
             super::whereabouts::NAME
         ))
         .hint("run `ncclbench --help` for the options of a measurement")),

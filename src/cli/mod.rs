@@ -6,6 +6,7 @@ mod args;
 pub mod environment;
 mod help;
 mod options;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
@@ -22,6 +23,7 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use path::PathArgs;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
@@ -46,6 +48,8 @@ pub enum Parsed {
     Plot(Box<PlotArgs>),
     /// Write a document about runs.
     Report(Box<ReportArgs>),
+    /// Judge a network path by recorded evidence.
+    Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -73,6 +77,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: path::NAME,
+        parse: path::parse,
     },
     Command {
         name: plot::NAME,

@@ -14,6 +14,8 @@ pub mod key;
 pub mod line;
 pub mod matrix;
 pub mod memory;
+pub mod nics;
+pub mod path;
 pub mod per_iteration;
 pub mod published;
 pub mod quality;
@@ -33,6 +35,8 @@ pub use key::RowKey;
 pub use line::{Line, Run};
 pub use matrix::{Pair, PairMatrix};
 pub use memory::MemoryUse;
+pub use nics::{NicCounters, NicReading};
+pub use path::PathRecord;
 pub use per_iteration::PerIteration;
 pub use published::Published;
 pub use quality::{
