@@ -13,6 +13,8 @@ mod jsonl;
 pub mod material;
 pub mod plot;
 mod table;
+#[cfg(test)]
+mod testing;
 
 /// Every format, in the order in which lists show them.
 pub const ALL: &[Format] = &[table::FORMAT, jsonl::FORMAT];

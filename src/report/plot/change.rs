@@ -145,7 +145,7 @@ fn bands(verdict: &Verdict) -> Vec<Band> {
         ];
         Some(Band {
             label: format!(
-                "{} band {}: {}",
+                "{} band: {}, {}",
                 one.band.name(),
                 percent(change.percent),
                 one.decision.word()

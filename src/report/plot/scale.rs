@@ -98,8 +98,8 @@ fn widened(low: f64, high: f64, part: f64, least: f64) -> (f64, f64) {
 fn sizes(low: f64, high: f64, most: usize) -> (f64, f64, Vec<Tick>) {
     let (start, end) = (low.floor().max(0.0), high.ceil().min(62.0));
     let steps = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 10.0];
-    let step = first_fitting(&steps, (end - start) + 1.0, most);
-    let (low, high) = widened(low, high, 0.03, 0.35);
+    let step = first_fitting(&steps, (end - start) + 1.0, most).ceil();
+    let (low, high) = widened(low, high, 0.03, 0.55);
     let ticks = multiples(step, low, high)
         .filter(|exponent| (0.0..=62.0).contains(exponent))
         .map(|exponent| Tick {
@@ -118,11 +118,12 @@ fn power_of_two(exponent: f64) -> u64 {
     1 << (exponent as u32)
 }
 
-/// The first step that cuts `span` into no more than `most` parts.
+/// The first step that cuts `span` into no more than `most` parts, or one that just does where all are
+/// too small.
 fn first_fitting(steps: &[f64], span: f64, most: usize) -> f64 {
     let most = f64::from(u32::try_from(most).unwrap_or(u32::MAX)).max(1.0);
     let fitting = steps.iter().find(|step| span / **step <= most);
-    fitting.or(steps.last()).copied().unwrap_or(span)
+    fitting.copied().unwrap_or(span / most)
 }
 
 /// Multiples of a step within a range.
@@ -134,7 +135,7 @@ fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
 }
 
 fn times(low: f64, high: f64) -> (f64, f64, Vec<Tick>) {
-    let (low, high) = widened(low, high, 0.05, 0.15);
+    let (low, high) = widened(low, high, 0.05, 0.25);
     // few decades need names between them
     let names: &[f64] = if high - low > 3.0 {
         &[1.0]
@@ -323,7 +324,10 @@ mod tests {
             assert_eq!(time(us), text);
         }
         assert_eq!(labels(Measure::Time, &[1.0, 1e5], 9).len(), 6);
-        assert_eq!(labels(Measure::Time, &[8.0, 25.0], 9), ["10 µs", "20 µs"]);
+        assert_eq!(
+            labels(Measure::Time, &[8.0, 25.0], 9),
+            ["5 µs", "10 µs", "20 µs"]
+        );
     }
 
     #[test]
@@ -378,7 +382,7 @@ mod tests {
                     prop_assert!((-1e-6..=1.0 + 1e-6).contains(&scale.part(tick.place)));
                 }
                 let named = scale.ticks.iter().filter(|tick| !tick.label.is_empty()).count();
-                prop_assert!(named >= 1 && named <= 30, "{:?} {}", measure, named);
+                prop_assert!((1..=30).contains(&named), "{:?} {}", measure, named);
             }
         }
     }
