@@ -4,7 +4,10 @@
 
 mod args;
 pub mod environment;
+mod guise;
 mod help;
+mod links;
+mod nccl_tests;
 mod options;
 mod path;
 #[cfg(feature = "mpi")]
@@ -23,6 +26,8 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use guise::Guise;
+pub use links::LinksArgs;
 pub use path::PathArgs;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
@@ -52,6 +57,8 @@ pub enum Parsed {
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Make links to this program under nccl-tests' names.
+    Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
     Text(String),
 }
@@ -79,6 +86,10 @@ const COMMANDS: &[Command] = &[
         parse: pingpong::parse,
     },
     Command {
+        name: links::NAME,
+        parse: links::parse,
+    },
+    Command {
         name: path::NAME,
         parse: path::parse,
     },
@@ -102,12 +113,19 @@ const COMMANDS: &[Command] = &[
 /// `Usage`, naming the option and what it accepts.
 pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Parsed, Fault> {
     let argv: Vec<OsString> = argv.into_iter().collect();
+    let guise = Guise::of(argv.first());
+    if guise.is_nccl_tests() {
+        return measure(&guise::written_out(&argv)?, &guise, env);
+    }
     let word = argv.get(1).and_then(|word| word.to_str());
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
-    command.map_or_else(|| measure(&argv, env), |command| (command.parse)(&argv))
+    command.map_or_else(
+        || measure(&argv, &guise, env),
+        |command| (command.parse)(&argv),
+    )
 }
 
-fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
+fn measure(argv: &[OsString], guise: &Guise, env: &Env) -> Result<Parsed, Fault> {
     let options = match options::Options::try_parse_from(argv) {
         Ok(options) => options,
         Err(error) => return text_or_fault(&error),
@@ -119,7 +137,7 @@ fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    resolve::resolve(options, argv, env).map(|args| Parsed::Measure(Box::new(args)))
+    resolve::resolve(options, guise, argv, env).map(|args| Parsed::Measure(Box::new(args)))
 }
 
 /// clap hands help and version over as errors.
