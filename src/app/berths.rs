@@ -26,6 +26,8 @@ pub(super) struct Berths {
     first: Rank,
     own: Vec<Berth>,
     local: u32,
+    /// What a rank of a group is below its number among all.
+    base: u32,
 }
 
 /// One rank's place.
@@ -96,7 +98,24 @@ impl Berths {
             first: Rank(number(process)?),
             own: own?,
             local: mine.local,
+            base: 0,
         })
+    }
+
+    /// The same as a group of `world` ranks counts them, among which this process's begin at `first`.
+    #[must_use]
+    pub(super) fn within(self, world: World, first: Rank) -> Self {
+        Self {
+            world,
+            base: self.first.0 - first.0,
+            first,
+            ..self
+        }
+    }
+
+    /// What a rank of the group is among all.
+    pub(super) fn among_all(&self, rank: Rank) -> Rank {
+        Rank(rank.0 + self.base)
     }
 
     /// Number of ranks.

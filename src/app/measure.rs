@@ -7,6 +7,8 @@ use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
 use super::fleet::Shape;
+use super::groups;
+use super::groups::Groups;
 use super::narrator::Facts;
 use super::narrator::Narrator;
 use super::output::Files;
@@ -37,6 +39,9 @@ use crate::plan;
 use crate::probe;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How far the seeds of two groups lie apart at the least: far more than a run draws.
+const SEED_OF_GROUP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// This process among the others, once they have met.
 pub(super) struct Process<'a> {
@@ -150,21 +155,43 @@ impl Process<'_> {
     fn conduct(&self) -> Result<Tally, Fault> {
         let seed = self.seed()?;
         let floor = self.floor()?;
+        let groups = self.groups()?;
         let started = self.clock.now();
         let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
         let (card, step) = (self.card(&found)?, self.step("who takes part"));
         let shared = self.args.allow_shared_gpu;
         let (berths, fleet) = berths::muster(&*self.plane(), step, &card, shared)?;
-        plan::check(&self.args.plan, berths.world())?;
+        let berths = match &groups {
+            None => berths,
+            Some(groups) => {
+                let process = self.joined.seat.process as usize;
+                berths.within(groups.world(process), groups.first(process))
+            }
+        };
+        match &groups {
+            None => plan::check(&self.args.plan, berths.world())?,
+            Some(groups) => groups.check(&self.args.plan)?,
+        }
         let mut narrator = None;
         if let Some(fleet) = fleet {
-            let narrator = narrator.insert(self.narrator(fleet, &found, seed)?);
+            let narrator = narrator.insert(self.narrator(fleet, groups.clone(), &found, seed)?);
             self.exit.keep(narrator.book());
             narrator.took("bootstrap", self.met);
             narrator.took("libraries", probed);
         }
-        self.run_threads(&self.common(&berths, seed, floor), narrator.as_mut())
+        let common = Common {
+            floor_gbps: floor,
+            ..self.common(&berths, groups.as_ref(), seed)
+        };
+        self.run_threads(&common, narrator.as_mut())
+    }
+
+    /// The groups that the processes form.
+    fn groups(&self) -> Result<Option<Groups>, Fault> {
+        let each = self.args.threads * self.args.gpus;
+        let step = self.step("the groups of processes");
+        groups::agree(&*self.plane(), step, self.args.split, each)
     }
 
     /// The bandwidth that the run must reach, on all processes alike.
@@ -212,7 +239,13 @@ impl Process<'_> {
         )
     }
 
-    fn narrator(&self, fleet: Fleet, found: &Equipment, seed: u64) -> Result<Narrator<'_>, Fault> {
+    fn narrator(
+        &self,
+        fleet: Fleet,
+        groups: Option<Groups>,
+        found: &Equipment,
+        seed: u64,
+    ) -> Result<Narrator<'_>, Fault> {
         let mut notes = self.args.remarks.clone();
         notes.extend(self.joined.notes.iter().cloned());
         notes.extend(found.notes.iter().cloned());
@@ -224,6 +257,7 @@ impl Process<'_> {
             program: self.args.guise.program(self.args.plan.collective),
             table_release: self.args.table_release,
             env: self.env,
+            groups,
             fleet,
             launch: &self.joined.seat,
             wished: &self.args.plan,
@@ -240,14 +274,17 @@ impl Process<'_> {
         Narrator::new(facts, files)
     }
 
-    fn common<'f>(&self, berths: &'f Berths, seed: u64, floor: Option<f64>) -> Common<'f> {
+    fn common<'f>(&self, berths: &'f Berths, groups: Option<&Groups>, seed: u64) -> Common<'f> {
+        let color = groups.map(|groups| groups.color(self.joined.seat.process as usize));
         Common {
+            color,
+            plan_world: groups.map_or(berths.world(), |groups| groups.world(0)),
             backend: self.args.backend,
             berths,
             spec: self.args.plan.clone(),
             may_clamp: !self.args.no_clamp,
             average: self.args.average,
-            floor_gbps: floor,
+            floor_gbps: None,
             exit: self.exit.clone(),
             clock: Arc::clone(&self.clock),
             path: Arc::new(path::Watch::new(&self.args.path, self.log.clone())),
@@ -257,7 +294,8 @@ impl Process<'_> {
                 // with a limit for a whole batch, its operations are not finished one by one
                 launches_block: self.args.backend.launches_block()
                     && self.args.timeout_batch.is_none(),
-                seed,
+                // other data in each group, so that one's cannot pass for another's
+                seed: seed.wrapping_add(color.unwrap_or(0).wrapping_mul(SEED_OF_GROUP)),
                 tweaks: self.args.plan.tweaks,
             },
             init_limit: self.args.timeout_init,

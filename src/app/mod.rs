@@ -10,12 +10,12 @@ mod fleet;
 mod floor;
 mod gather;
 mod gpus;
+mod groups;
 mod links;
 mod measure;
 mod memory;
 mod memory_limit;
 mod narrator;
-mod offered;
 mod output;
 mod path;
 #[cfg(feature = "mpi")]
@@ -52,10 +52,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(text) => tell(&text),
             Err(fault) => refuse_as(&fault, codes),
         },
-        Ok(Parsed::Measure(args)) => match offered::check(&args) {
-            Ok(()) => measure::run(&args, &env),
-            Err(fault) => refuse_as(&fault, codes),
-        },
+        Ok(Parsed::Measure(args)) => measure::run(&args, &env),
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),

@@ -3,6 +3,7 @@
 use super::book::Book;
 use super::counted;
 use super::fleet::Fleet;
+use super::groups::Groups;
 use super::memory_limit::Limit;
 use super::output::Files;
 use super::worker::Common;
@@ -43,6 +44,8 @@ pub(super) struct Facts<'a> {
     pub(super) table_release: Option<Release>,
     pub(super) env: &'a Env,
     pub(super) fleet: Fleet,
+    /// The groups that the processes form, where they form several.
+    pub(super) groups: Option<Groups>,
     pub(super) launch: &'a ProcessSeat,
     pub(super) wished: &'a PlanSpec,
     pub(super) measured: bool,
@@ -50,6 +53,14 @@ pub(super) struct Facts<'a> {
     pub(super) timestamps: bool,
     pub(super) seed: u64,
     pub(super) notes: Vec<String>,
+}
+
+impl Facts<'_> {
+    /// The number of ranks that work together: those of the first group.
+    fn world(&self) -> World {
+        let first = self.groups.as_ref().map(|groups| groups.world(0));
+        first.unwrap_or_else(|| self.fleet.world())
+    }
 }
 
 /// The teller: its facts, where it writes, and what it has counted.
@@ -111,9 +122,7 @@ impl<'a> Narrator<'a> {
         if spec.checks == 0 {
             super::say("note: results are not checked (`-c 0`)");
         }
-        self.facts
-            .notes
-            .extend(inexact(spec, self.facts.fleet.world()));
+        self.facts.notes.extend(inexact(spec, self.facts.world()));
         for note in &self.facts.notes {
             super::say(&format!("note: {note}"));
         }
@@ -160,8 +169,15 @@ impl<'a> Narrator<'a> {
                 )
             })
             .collect();
+        let groups = self
+            .facts
+            .groups
+            .as_ref()
+            .map_or_else(String::new, |groups| {
+                format!(", in {}", counted(groups.count(), "group", "groups"))
+            });
         format!(
-            "ncclbench {}: {} ({call}) on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
+            "ncclbench {}: {} ({call}) on backend {}{}; {} in {} on {}{}; seed {}; launcher {} ({})",
             card.version,
             spec.collective.name(),
             card.backend,
@@ -169,6 +185,7 @@ impl<'a> Narrator<'a> {
             counted(fleet.world().0, "rank", "ranks"),
             counted(launch.processes, "process", "processes"),
             counted(fleet.hosts(), "host", "hosts"),
+            groups,
             self.facts.seed,
             launch.launcher,
             launch.reason
@@ -201,9 +218,14 @@ impl<'a> Narrator<'a> {
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
-            groups: Vec::new(),
+            groups: self
+                .facts
+                .groups
+                .as_ref()
+                .map(Groups::by_rank)
+                .unwrap_or_default(),
             environment: super::allow_list::of(self.facts.env),
-            plan: plan::digest(spec, fleet.world()),
+            plan: plan::digest(spec, self.facts.world()),
             clamped_to_bytes,
             notes: self.facts.notes.clone(),
             nccl_log: self.nccl_log.clone(),

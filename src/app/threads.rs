@@ -98,8 +98,7 @@ impl Process<'_> {
 
     fn thread_seat(&self, common: &Common<'_>, thread: u32, lanes: u32) -> ThreadSeat {
         let berths = common.berths;
-        let process = self.joined.seat.process;
-        let first = process * self.args.threads * self.args.gpus + thread * lanes;
+        let first = berths.first().0 + thread * lanes;
         let ranks: Vec<_> = (first..first + lanes).map(Rank).collect();
         let device = |rank: &Rank| berths.device(*rank).ordinal;
         ThreadSeat {

@@ -16,7 +16,9 @@ use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
 use crate::base::Rank;
+use crate::base::World;
 use crate::base::fault::Place;
+use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::collective::Collective;
@@ -38,6 +40,10 @@ use std::time::Duration;
 pub(super) struct Common<'a> {
     pub(super) backend: &'static dyn Backend,
     pub(super) berths: &'a Berths,
+    /// The colour of this process's group, where the processes form several.
+    pub(super) color: Option<u64>,
+    /// The number of ranks of the first group, by which plans are compared.
+    pub(super) plan_world: World,
     pub(super) spec: PlanSpec,
     /// Sizes that do not fit into memory are left out; else they are an error.
     pub(super) may_clamp: bool,
@@ -93,7 +99,8 @@ pub(super) fn work(
 ) -> Result<Tally, Fault> {
     plane.pulse().enter("opening the communicator");
     let started = common.clock.now();
-    let mut session = open(common, seat, plane)?;
+    let group = group(common, plane)?;
+    let mut session = open(common, seat, group.as_deref().unwrap_or(plane))?;
     let opened = common.clock.now();
     common.exit.add(session.aborter());
     common.path.opened();
@@ -125,6 +132,14 @@ pub(super) fn work(
     };
     common.path.before(&ours)?;
     let mut tally = sweep(common, &spec, &mut engine, (narrator.as_deref_mut(), &ours))?;
+    if common.color.is_some() {
+        // groups of different sizes have different figures; the first's are told and count
+        let told = plane.broadcast(
+            step("the verdict", common.init_limit),
+            &bootstrap::encode(&tally.floor)?,
+        )?;
+        tally.floor = bootstrap::decode(&told)?;
+    }
     tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
     if let Some(mut gauge) = gauge {
         gauge.operations(&engine).map_err(at_place(common, seat))?;
@@ -140,6 +155,13 @@ pub(super) fn work(
 /// Adds to a fault where it happened.
 fn at_place<'a>(common: &'a Common<'_>, seat: &'a ThreadSeat) -> impl Fn(Fault) -> Fault + 'a {
     |fault| fault.at(place(common, seat))
+}
+
+/// The plane of this thread's group, where there are several.
+fn group(common: &Common<'_>, plane: &dyn Bootstrap) -> Result<Option<Arc<dyn Bootstrap>>, Fault> {
+    let step = step("the groups", common.init_limit);
+    let color = common.color;
+    color.map(|color| plane.group(step, color, 0)).transpose()
 }
 
 fn open(
@@ -181,7 +203,7 @@ fn split<T>(result: Result<T, Fault>) -> (Option<T>, Result<(), Fault>) {
 
 /// Compares digests before the first launch: ranks that would do different things stop here.
 fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) -> Result<(), Fault> {
-    let mine = plan::digest(spec, common.berths.world());
+    let mine = plan::digest(spec, common.plan_world);
     let step = step("the plan's digest", common.init_limit);
     plane.decide(step, mine.as_bytes(), &one_plan).map(drop)
 }
@@ -221,6 +243,7 @@ fn engine<'s>(
             .map(|&rank| gpu(common.berths, rank))
             .collect(),
         ranks: seat.ranks.clone(),
+        base: common.berths.among_all(Rank(0)).0,
         host: seat.host.clone(),
     };
     let clock = Arc::clone(&common.clock);
@@ -292,7 +315,7 @@ pub(super) fn step(name: &str, limit: Duration) -> Step<'_> {
 pub(super) fn place(common: &Common<'_>, seat: &ThreadSeat) -> Place {
     let first = seat.ranks.first().copied().unwrap_or(Rank(0));
     Place {
-        rank: first.0,
+        rank: common.berths.among_all(first).0,
         host: seat.host.clone(),
         gpu: gpu(common.berths, first),
     }

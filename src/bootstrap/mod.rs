@@ -23,6 +23,7 @@ pub use witness::Witness;
 
 use crate::base::{Fault, FaultContext};
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A wait by name, and how long it may last.
@@ -78,11 +79,25 @@ impl From<Fault> for Ending {
 /// members pass the same, and which of them calls it is not said.
 pub type Choose<'a> = &'a dyn Fn(&[Vec<u8>]) -> Result<Vec<u8>, Fault>;
 
+/// Members of a plane as planes of their own.
+pub trait Groups {
+    /// The members of one `color` as a plane whose calls never involve others, in the order of `key`
+    /// and, where keys are equal, of members. All members of this plane call it.
+    ///
+    /// # Errors
+    /// `Unsupported` where this plane cannot be divided so, or as [`Bootstrap::all_gather`].
+    fn group(&self, step: Step<'_>, color: u64, key: u64) -> Result<Arc<dyn Bootstrap>, Fault> {
+        let _ = (color, key);
+        let text = format!("`{}` cannot be done by a part of the members", step.name);
+        Err(Fault::new(crate::base::Kind::Unsupported, text))
+    }
+}
+
 /// The control plane as one member sees it.
 ///
 /// All members make the same calls in the same order. A call that another member's end cut short
 /// returns the fault that ended the run.
-pub trait Bootstrap: Debug + Send + Sync {
+pub trait Bootstrap: Groups + Debug + Send + Sync {
     /// Which member this is, from 0.
     fn member(&self) -> usize;
 

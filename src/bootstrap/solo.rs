@@ -3,13 +3,18 @@
 use super::finish::Finish;
 use super::witness::Stand;
 use super::{
-    Bootstrap, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness, arrivals, peer,
+    Bootstrap, EndHook, Ending, Groups, PeerInfo, ProcessPlane, Pulse, Step, Witness, arrivals,
+    peer,
 };
 use crate::base::{Fault, Kind};
+use std::sync::Arc;
 
 /// The control plane of a single process.
 #[derive(Debug)]
-pub struct Solo {
+pub struct Solo(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
     peers: [PeerInfo; 1],
     pulse: Pulse,
     finish: Finish,
@@ -19,25 +24,31 @@ pub struct Solo {
 impl Solo {
     /// A world that holds only this process.
     pub fn new(me: PeerInfo) -> Self {
-        Self {
+        Self(Arc::new(Shared {
             peers: [me],
             pulse: Pulse::default(),
             finish: Finish::default(),
             stand: Stand::default(),
-        }
+        }))
     }
 }
 
 impl Solo {
     /// Adds what each thread is doing, and what the witness says.
     fn hold_inquest(&self, fault: Fault) -> Fault {
-        let seats = arrivals::seats(&self.peers, &[Some(self.pulse.read_each())], &[false]);
-        let fault = fault.at(peer::place(&self.peers[0], 0));
+        let seats = arrivals::seats(&self.0.peers, &[Some(self.0.pulse.read_each())], &[false]);
+        let fault = fault.at(peer::place(&self.0.peers[0], 0));
         let fault = arrivals::add_table(arrivals::accuse(fault, &seats), &seats);
-        let said = self.stand.take().map(|witness| witness.ask());
+        let said = self.0.stand.take().map(|witness| witness.ask());
         said.unwrap_or_default()
             .into_iter()
             .fold(fault, Fault::detail)
+    }
+}
+
+impl Groups for Solo {
+    fn group(&self, _step: Step<'_>, _color: u64, _key: u64) -> Result<Arc<dyn Bootstrap>, Fault> {
+        Ok(Arc::new(Self(Arc::clone(&self.0))))
     }
 }
 
@@ -58,28 +69,28 @@ impl Bootstrap for Solo {
     }
 
     fn pulse(&self) -> &Pulse {
-        &self.pulse
+        &self.0.pulse
     }
 
     fn ended(&self) -> Option<Fault> {
-        self.finish.fault()
+        self.0.finish.fault()
     }
 
     fn fail(&self, fault: Fault) -> Ending {
-        if let Some(ending) = self.finish.get() {
+        if let Some(ending) = self.0.finish.get() {
             return ending;
         }
         let fault = match fault.kind {
             Kind::Timeout => self.hold_inquest(fault),
             _ => fault,
         };
-        self.finish.end(Ending::by(fault))
+        self.0.finish.end(Ending::by(fault))
     }
 }
 
 impl ProcessPlane for Solo {
     fn peers(&self) -> &[PeerInfo] {
-        &self.peers
+        &self.0.peers
     }
 
     fn place(&self) -> Option<&str> {
@@ -87,11 +98,11 @@ impl ProcessPlane for Solo {
     }
 
     fn on_end(&self, hook: EndHook) {
-        self.finish.on_end(hook);
+        self.0.finish.on_end(hook);
     }
 
     fn call_witness(&self, witness: Witness) {
-        self.stand.call(witness);
+        self.0.stand.call(witness);
     }
 
     fn leave(&self) {}

@@ -36,8 +36,11 @@ Exit codes:
   6  a gate was not met: `--require-path`
 ";
 
+/// A command and what makes its page.
+type Page = (&'static str, fn() -> String);
+
 /// Every command that has a page of its own, with the function that makes it.
-const PAGES: &[(&str, fn() -> String)] = &[
+const PAGES: &[Page] = &[
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]

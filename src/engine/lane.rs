@@ -22,6 +22,8 @@ pub struct Seats {
     pub world: World,
     /// This thread's ranks, in lane order.
     pub ranks: Vec<Rank>,
+    /// What is added to a rank in reports: a group counts its own ranks from 0.
+    pub base: u32,
     /// The device of each.
     pub gpus: Vec<Option<u32>>,
     /// Host name, for reports of wrong elements.
@@ -33,6 +35,8 @@ pub struct Seats {
 pub(super) struct Lane {
     /// The rank.
     pub(super) rank: Rank,
+    /// The rank among all, for reports.
+    pub(super) told: Rank,
     /// Its GPU; none on the CPU.
     pub(super) gpu: Option<u32>,
     /// Its host.
@@ -61,6 +65,7 @@ pub(super) fn allocate(
         let (send, recv) = (alloc()?, alloc()?);
         lanes.push(Lane {
             rank,
+            told: Rank(rank.0 + seats.base),
             gpu,
             host: seats.host.clone(),
             send,

@@ -81,7 +81,7 @@ impl Engine<'_> {
     fn sign(&self, index: usize, bad: &mut [BadElement]) {
         let lane = &self.lanes[index];
         for element in bad {
-            element.rank = lane.rank.0;
+            element.rank = lane.told.0;
             element.host.clone_from(&lane.host);
             element.gpu = lane.gpu;
         }

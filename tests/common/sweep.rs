@@ -57,6 +57,7 @@ pub(crate) fn run(
         world: seat.world,
         ranks: seat.ranks.clone(),
         gpus: seat.ranks.iter().map(|rank: &Rank| Some(rank.0)).collect(),
+        base: 0,
         host: seat.host.clone(),
     };
     let tweaks = specs[0].tweaks;

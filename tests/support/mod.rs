@@ -11,7 +11,7 @@
 
 use ncclbench::backend::{ThreadSeat, Wish};
 use ncclbench::base::{Clock, Env, Fault, Kind, Rank, World};
-use ncclbench::bootstrap::{Bootstrap, Ending, Pulse, Step};
+use ncclbench::bootstrap::{Bootstrap, Ending, Groups, Pulse, Step};
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -149,6 +149,8 @@ impl Spoke {
         }
     }
 }
+
+impl Groups for Spoke {}
 
 impl Bootstrap for Spoke {
     fn member(&self) -> usize {

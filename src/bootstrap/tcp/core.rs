@@ -2,9 +2,11 @@
 //!
 //! Pure: no sockets, no clock. What happens arrives by calls; what to do about it is taken out by [`Core::take`].
 
+use super::circles::{Came, Circles};
 use super::frame::HUB_LIMIT;
 use super::inquest::Inquest;
-use super::message::{Call, Hello, Message, Release, Roster, Sentence, Verb};
+use super::message::{Call, Circle, Hello, Message, Release, Sentence, Verb};
+use super::roster::Roster;
 use super::round::Round;
 use crate::base::{Fault, Kind};
 use crate::bootstrap::peer;
@@ -13,7 +15,7 @@ use crate::bootstrap::{Ending, PeerInfo};
 use std::time::Duration;
 
 /// What all members together may give to a step: it must fit into one frame for each of them.
-const MOST_HELD: usize = HUB_LIMIT / 2;
+pub(super) const MOST_HELD: usize = HUB_LIMIT / 2;
 
 /// What the hub must do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub(super) enum Out {
     All(Message),
     /// Give the first member a release, and the others the same without what members brought.
     First(Release),
+    /// Give the members of a group a release.
+    Group(Vec<usize>, Release, bool),
     /// Tell all members that the run has ended, then the first.
     End(Ending),
     /// All have said goodbye: stop.
@@ -41,6 +45,7 @@ pub(super) struct Core {
     stage: Stage,
     sequence: u64,
     round: Option<Round>,
+    circles: Circles,
     outs: Vec<Out>,
 }
 
@@ -72,6 +77,7 @@ impl Core {
             },
             sequence: 0,
             round: None,
+            circles: Circles::default(),
             outs: Vec::new(),
         };
         core.seats[0] = Some(me);
@@ -93,7 +99,10 @@ impl Core {
     pub(super) fn deadline(&self) -> Option<Duration> {
         match &self.stage {
             Stage::Joining { deadline } => Some(*deadline),
-            Stage::Running => self.round.as_ref().map(|round| round.deadline),
+            Stage::Running => {
+                let whole = self.round.as_ref().map(|round| round.deadline);
+                whole.into_iter().chain(self.circles.deadline()).min()
+            }
             Stage::Asking(inquest) => Some(inquest.deadline()),
             Stage::Over => None,
         }
@@ -104,7 +113,7 @@ impl Core {
     /// # Errors
     /// The fault to refuse it with; the run has then ended for all.
     pub(super) fn admit(&mut self, hello: &Hello) -> Result<usize, Fault> {
-        match self.check(hello) {
+        match super::admit::check(&self.seats, &self.place, hello) {
             Ok(member) => {
                 self.seats[member] = Some(hello.info.clone());
                 self.welcome_if_all_met();
@@ -115,62 +124,6 @@ impl Core {
                 Err(fault)
             }
         }
-    }
-
-    fn check(&self, hello: &Hello) -> Result<usize, Fault> {
-        let member = usize::try_from(hello.member).unwrap_or(usize::MAX);
-        let them = &hello.info;
-        let who = peer::describe(them, member);
-        let Some(first) = &self.seats[0] else {
-            return Err(Fault::new(Kind::Launch, format!("{who} came too early")));
-        };
-        let hub = peer::describe(first, 0);
-        let disagree = |text: String| Fault::new(Kind::Disagree, text);
-        if them.version != first.version {
-            return Err(disagree(format!(
-                "ranks run different versions: {hub} has {}, {who} has {}",
-                first.version, them.version
-            ))
-            .hint("install one version on all hosts"));
-        }
-        if usize::try_from(hello.members) != Ok(self.seats.len()) {
-            return Err(disagree(format!(
-                "ranks disagree on the world: {hub} was started as one of {} processes, {who} as one of {}",
-                self.seats.len(),
-                hello.members
-            )));
-        }
-        if them.ranks != first.ranks {
-            return Err(disagree(format!(
-                "ranks disagree on `-t` times `-g`: {hub} holds {} ranks, {who} holds {}",
-                first.ranks, them.ranks
-            )));
-        }
-        match self.seats.get(member) {
-            Some(None) => Ok(member),
-            Some(Some(other)) => Err(self.duplicate(member, other, them)),
-            None => Err(Fault::new(
-                Kind::Launch,
-                format!(
-                    "{who} is outside the world of {} processes",
-                    self.seats.len()
-                ),
-            )),
-        }
-    }
-
-    fn duplicate(&self, member: usize, one: &PeerInfo, other: &PeerInfo) -> Fault {
-        let text = format!(
-            "two processes at {} say that they are {}: pid {} on {} and pid {} on {}",
-            self.place,
-            peer::ranks_of(one.ranks, member),
-            one.pid,
-            one.host,
-            other.pid,
-            other.host
-        );
-        Fault::new(Kind::Launch, text)
-            .hint("give each process its own rank, and each run its own place to meet")
     }
 
     fn welcome_if_all_met(&mut self) {
@@ -188,6 +141,9 @@ impl Core {
             return;
         }
         let members = self.seats.len();
+        if call.circle != Circle::WHOLE {
+            return self.group_call(member, call, now);
+        }
         let round = self
             .round
             .get_or_insert_with(|| Round::open(members, member, &call, now));
@@ -218,6 +174,33 @@ impl Core {
             return self.end_by(Fault::new(Kind::Peer, text));
         }
         self.release_if_complete(now);
+    }
+
+    /// A member has come to a step of a group.
+    fn group_call(&mut self, member: usize, call: Call, now: Duration) {
+        let name = call.name.clone();
+        let shared = peer::one_host(&self.peers).then_some(now);
+        let who = peer::describe(&self.peers[member], member);
+        match self
+            .circles
+            .call((member, self.seats.len()), call, (now, shared))
+        {
+            Came::Odd(why) => {
+                let text = format!("{who} came to `{name}` of a group: {why}");
+                self.end_by(Fault::new(Kind::Disagree, text));
+            }
+            Came::Done(done) => {
+                let out = Out::Group(done.members, done.release, done.is_for_first);
+                self.outs.push(out);
+            }
+            Came::Waits => {
+                if let Some(gone) = self.first_to_leave {
+                    let gone = peer::describe(&self.peers[gone], gone);
+                    let text = format!("{gone} had said goodbye when others came to `{name}`");
+                    self.end_by(Fault::new(Kind::Peer, text));
+                }
+            }
+        }
     }
 
     fn release_if_complete(&mut self, now: Duration) {
@@ -262,11 +245,12 @@ impl Core {
     pub(super) fn left(&mut self, member: usize) {
         self.left[member] = true;
         self.first_to_leave.get_or_insert(member);
-        if let (Stage::Running, Some(round)) = (&self.stage, &self.round) {
+        let whole = self.round.as_ref().map(|round| round.name.as_str());
+        let pending = whole.or_else(|| self.circles.pending());
+        if let (Stage::Running, Some(name)) = (&self.stage, pending) {
             let text = format!(
-                "{} said goodbye when others had come to `{}`",
+                "{} said goodbye when others had come to `{name}`",
                 peer::describe(&self.peers[member], member),
-                round.name
             );
             self.end_by(Fault::new(Kind::Peer, text));
         } else if self.left.iter().all(|left| *left) {
@@ -302,7 +286,11 @@ impl Core {
             Stage::Joining { deadline } if now >= *deadline => self.end_unmet(),
             Stage::Running => {
                 if let Some(round) = self.round.take_if(|round| now >= round.deadline) {
-                    self.overdue(&round, now);
+                    let all = 0..self.seats.len();
+                    let arrived: Vec<bool> = all.map(|one| round.has(one)).collect();
+                    self.overdue(&round, &arrived, now);
+                } else if let Some((round, arrived)) = self.circles.overdue(now, self.seats.len()) {
+                    self.overdue(&round, &arrived, now);
                 }
             }
             Stage::Asking(inquest) if inquest.is_over(now) => self.conclude(),
@@ -310,10 +298,9 @@ impl Core {
         }
     }
 
-    fn overdue(&mut self, round: &Round, now: Duration) {
-        let arrived: Vec<bool> = (0..self.seats.len()).map(|one| round.has(one)).collect();
+    fn overdue(&mut self, round: &Round, arrived: &[bool], now: Duration) {
         if let Some(inquest) = self.inquest(now)
-            && inquest.overdue((&round.name, round.limit), &arrived, now)
+            && inquest.overdue((&round.name, round.limit), arrived, now)
         {
             self.outs.push(Out::All(Message::Query));
         }

@@ -7,6 +7,7 @@ use crate::base::{Clock, Fault, Kind};
 use crate::bootstrap::finish::Finish;
 use crate::bootstrap::witness::Stand;
 use crate::bootstrap::{Ending, PeerInfo};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,7 +34,8 @@ pub(super) struct Desk {
 #[derive(Debug, Default)]
 struct Trays {
     peers: Option<Vec<PeerInfo>>,
-    release: Option<Release>,
+    /// The last release of each group; 0 is the whole world.
+    releases: BTreeMap<u64, Release>,
     leaving: bool,
     closed: bool,
 }
@@ -69,7 +71,7 @@ impl Desk {
 
     /// All have come to a step.
     pub(super) fn put_release(&self, release: Release) {
-        self.deliver(|trays| trays.release = Some(release));
+        self.deliver(|trays| drop(trays.releases.insert(release.group, release)));
     }
 
     /// The run has ended.
@@ -97,16 +99,18 @@ impl Desk {
         self.wait(limit, |trays| trays.peers.clone())
     }
 
-    /// The release of step `sequence`. `None`: not within `limit`.
+    /// The release of step `sequence` of a group. `None`: not within `limit`.
     pub(super) fn await_release(
         &self,
-        sequence: u64,
+        (group, sequence): (u64, u64),
         limit: Duration,
     ) -> Result<Option<Release>, Fault> {
         self.wait(limit, |trays| {
-            trays
-                .release
-                .take_if(|release| release.sequence >= sequence)
+            let release = trays.releases.get(&group)?;
+            if release.sequence < sequence {
+                return None;
+            }
+            trays.releases.remove(&group)
         })
     }
 

@@ -6,7 +6,8 @@ use super::auth::{self, NONCE, PROOF};
 use super::choice;
 use super::core::Core;
 use super::frame::{self, Inbox};
-use super::message::{Call, Hello, Message, Release, Roster, Sentence, Verb};
+use super::message::{Call, Circle, Hello, Message, Release, Sentence, Verb};
+use super::roster::Roster;
 use crate::base::{Fault, Kind};
 use crate::bootstrap::pulse::Reading;
 use crate::bootstrap::{PeerInfo, threads};
@@ -50,6 +51,7 @@ pub fn swallow(bytes: &[u8], limit: usize) -> usize {
 pub fn samples() -> Vec<Vec<u8>> {
     let call = |verb, bytes: &[u8]| {
         Message::Call(Call {
+            circle: Circle::WHOLE,
             sequence: 1,
             verb,
             limit: Duration::from_mins(1),
@@ -57,8 +59,21 @@ pub fn samples() -> Vec<Vec<u8>> {
             bytes: bytes.to_vec(),
         })
     };
+    let of_group = Message::Call(Call {
+        circle: Circle {
+            group: (1 << 24) + 1,
+            index: 1,
+            size: 2,
+        },
+        sequence: 1,
+        verb: Verb::Collect,
+        limit: Duration::from_mins(1),
+        name: "a group's step".to_owned(),
+        bytes: b"ours".to_vec(),
+    });
     let release = |parts| {
         Message::Release(Release {
+            group: 0,
             sequence: 1,
             start: Some(Duration::from_secs(1)),
             parts,
@@ -75,6 +90,7 @@ pub fn samples() -> Vec<Vec<u8>> {
         Message::Welcome(Roster::of(&[peer(0), peer(1), peer(2)])),
         call(Verb::Gather, b"\x03\0\0\0\0\0\0\0abc"),
         call(Verb::Barrier, b""),
+        of_group,
         call(Verb::Collect, b"mine"),
         call(Verb::Agree, b"{}"),
         release(vec![vec![], vec![0, 1, 2], vec![3; 40]]),

@@ -1,5 +1,6 @@
 //! Strangers at the hub: garbage, floods, guesses, and proofs that were recorded, sent back or cut.
 
+use super::link::packet;
 use super::tests::{STEP, joining, listener};
 use super::*;
 use crate::bootstrap::testing;

@@ -9,7 +9,8 @@ use super::frame::MEMBER_LIMIT;
 use super::line::{self, Line, Who};
 use super::link::{self, Reading, packet};
 use super::mailbox::{self, Letter, Mailbox};
-use super::message::{Hello, Message};
+use super::message::{Hello, Message, Release};
+use super::parts::{Parts, Stop};
 use crate::base::{Clock, Fault, Kind};
 use crate::bootstrap::witness::ANSWER_LIMIT;
 use crate::bootstrap::{Ending, Pulse};
@@ -51,26 +52,6 @@ pub(super) struct Hub {
     clock: Arc<dyn Clock>,
     job: u64,
     secret: Secret,
-}
-
-/// Why a hub stops.
-#[derive(Debug)]
-enum Stop {
-    Ended(Box<Ending>),
-    Left,
-}
-
-/// What a hub works with.
-#[derive(Debug)]
-pub(super) struct Parts {
-    pub(super) listeners: Vec<TcpListener>,
-    pub(super) core: Core,
-    pub(super) members: usize,
-    pub(super) desk: Arc<Desk>,
-    pub(super) pulse: Arc<Pulse>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) job: u64,
-    pub(super) secret: Secret,
 }
 
 impl Hub {
@@ -168,6 +149,9 @@ impl Hub {
                         self.tell_others(&Message::Release(release.thin()));
                         self.desk.put_release(release);
                     }
+                    Out::Group(members, release, is_for_first) => {
+                        self.tell_group(&members, &release, is_for_first);
+                    }
                     Out::End(ending) => return Some(Stop::Ended(Box::new(ending))),
                     Out::Done => return Some(Stop::Left),
                 }
@@ -180,6 +164,32 @@ impl Hub {
         let lines = self.by_member.iter().flatten();
         for line in lines.filter_map(|&line| self.lines[line].as_ref()) {
             line.outgoing.send(Arc::clone(&packet));
+        }
+    }
+
+    /// Gives the members of a group a release; where it is for the first, the others get it thin.
+    fn tell_group(&self, members: &[usize], release: &Release, is_for_first: bool) {
+        let others = if is_for_first {
+            release.thin()
+        } else {
+            release.clone()
+        };
+        let packets = [release.clone(), others.clone()].map(Message::Release);
+        let packets = packets.map(|message| packet(self.job, &message));
+        for (index, &member) in members.iter().enumerate() {
+            let is_first = index == 0;
+            if member == 0 {
+                self.desk.put_release(if is_first {
+                    release.clone()
+                } else {
+                    others.clone()
+                });
+            } else if let Some(line) =
+                self.by_member[member].and_then(|line| self.lines[line].as_ref())
+            {
+                line.outgoing
+                    .send(Arc::clone(&packets[usize::from(!is_first)]));
+            }
         }
     }
 

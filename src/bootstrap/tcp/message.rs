@@ -4,6 +4,7 @@
 
 use super::auth::{NONCE, PROOF};
 use super::frame::Refusal;
+use super::roster::Roster;
 use crate::base::Fault;
 use crate::bootstrap::Ending;
 use crate::bootstrap::PeerInfo;
@@ -50,15 +51,6 @@ pub(super) struct Hello {
     pub(super) nonce: [u8; NONCE],
 }
 
-/// Who all are, without saying for each what is the same for all of its host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Roster {
-    version: String,
-    ranks: u32,
-    hosts: Vec<(String, String)>,
-    members: Vec<(u32, u32)>,
-}
-
 /// What a member asks all others to do with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
@@ -76,9 +68,30 @@ pub(super) enum Verb {
     Agree,
 }
 
+/// Among whom a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Circle {
+    /// The group's name; 0 is the whole world.
+    pub(super) group: u64,
+    /// This member's place in the group; of no meaning in the whole world.
+    pub(super) index: u32,
+    /// How many the group has; of no meaning in the whole world.
+    pub(super) size: u32,
+}
+
+impl Circle {
+    /// The whole world.
+    pub(super) const WHOLE: Self = Self {
+        group: 0,
+        index: 0,
+        size: 0,
+    };
+}
+
 /// A member's arrival at a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
+    pub(super) circle: Circle,
     pub(super) sequence: u64,
     pub(super) verb: Verb,
     pub(super) limit: Duration,
@@ -89,6 +102,8 @@ pub(super) struct Call {
 /// All have arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Release {
+    /// The group's name; 0 is the whole world.
+    pub(super) group: u64,
     pub(super) sequence: u64,
     /// When to start, on the host's clock; only if all share it.
     pub(super) start: Option<Duration>,
@@ -169,49 +184,12 @@ fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
     serde_json::from_slice(bytes).map_err(|_| Refusal::Content)
 }
 
-impl Roster {
-    /// `peers`, by member.
-    pub(super) fn of(peers: &[PeerInfo]) -> Self {
-        let mut hosts: Vec<(String, String)> = Vec::new();
-        let mut index = std::collections::HashMap::new();
-        let members = peers.iter().map(|peer| {
-            let host = (peer.host.clone(), peer.identity.clone());
-            let next = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
-            let at = *index.entry(host.clone()).or_insert_with(|| {
-                hosts.push(host);
-                next
-            });
-            (at, peer.pid)
-        });
-        Self {
-            members: members.collect(),
-            version: peers
-                .first()
-                .map_or_else(String::new, |peer| peer.version.clone()),
-            ranks: peers.first().map_or(1, |peer| peer.ranks),
-            hosts,
-        }
-    }
-
-    /// The peers, by member; `None` if it contradicts itself.
-    pub(super) fn peers(&self) -> Option<Vec<PeerInfo>> {
-        let peer = |&(host, pid): &(u32, u32)| {
-            let (host, identity) = self.hosts.get(usize::try_from(host).ok()?)?;
-            Some(PeerInfo {
-                host: host.clone(),
-                identity: identity.clone(),
-                pid,
-                version: self.version.clone(),
-                ranks: self.ranks,
-            })
-        };
-        self.members.iter().map(peer).collect()
-    }
-}
-
 impl Call {
     fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(32 + self.name.len() + self.bytes.len());
+        let mut bytes = Vec::with_capacity(48 + self.name.len() + self.bytes.len());
+        bytes.extend_from_slice(&self.circle.group.to_le_bytes());
+        bytes.extend_from_slice(&self.circle.index.to_le_bytes());
+        bytes.extend_from_slice(&self.circle.size.to_le_bytes());
         bytes.extend_from_slice(&self.sequence.to_le_bytes());
         bytes.push(self.verb as u8);
         bytes.extend_from_slice(&nanos(self.limit).to_le_bytes());
@@ -225,6 +203,7 @@ impl Release {
     /// The same without what members brought.
     pub(super) fn thin(&self) -> Self {
         Self {
+            group: self.group,
             sequence: self.sequence,
             start: self.start,
             parts: Vec::new(),
@@ -233,7 +212,8 @@ impl Release {
 
     fn encode(&self) -> Vec<u8> {
         let len: usize = self.parts.iter().map(|part| part.len() + 4).sum();
-        let mut bytes = Vec::with_capacity(24 + len);
+        let mut bytes = Vec::with_capacity(32 + len);
+        bytes.extend_from_slice(&self.group.to_le_bytes());
         bytes.extend_from_slice(&self.sequence.to_le_bytes());
         bytes.extend_from_slice(&self.start.map_or(0, nanos).to_le_bytes());
         for part in &self.parts {
@@ -279,8 +259,17 @@ impl<'a> Reader<'a> {
         Some(Message::Challenge { nonce, proof })
     }
 
+    fn circle(&mut self) -> Option<Circle> {
+        Some(Circle {
+            group: self.number()?,
+            index: u32::from_le_bytes(self.array()?),
+            size: u32::from_le_bytes(self.array()?),
+        })
+    }
+
     fn call(&mut self) -> Option<Call> {
         Some(Call {
+            circle: self.circle()?,
             sequence: self.number()?,
             verb: *VERBS.get(usize::from(self.array::<1>()?[0]))?,
             limit: Duration::from_nanos(self.number()?),
@@ -290,6 +279,7 @@ impl<'a> Reader<'a> {
     }
 
     fn release(&mut self) -> Option<Release> {
+        let group = self.number()?;
         let sequence = self.number()?;
         let start = self.number()?;
         let mut parts = Vec::new();
@@ -297,6 +287,7 @@ impl<'a> Reader<'a> {
             parts.push(self.block()?.to_vec());
         }
         Some(Release {
+            group,
             sequence,
             start: (start > 0).then(|| Duration::from_nanos(start)),
             parts,
@@ -325,6 +316,11 @@ mod tests {
             },
             Message::Proof([3; PROOF]),
             Message::Call(Call {
+                circle: Circle {
+                    group: 3,
+                    index: 1,
+                    size: 2,
+                },
                 sequence: 9,
                 verb: Verb::Agree,
                 limit: Duration::from_mins(1),
@@ -332,6 +328,7 @@ mod tests {
                 bytes: vec![0, 1, 2],
             }),
             Message::Release(Release {
+                group: 3,
                 sequence: 9,
                 start: Some(Duration::from_nanos(5)),
                 parts: vec![vec![], vec![4, 5]],
@@ -343,13 +340,6 @@ mod tests {
             let (kind, bytes) = message.encode();
             assert_eq!(Message::decode(kind, &bytes), Ok(message));
         }
-    }
-
-    #[test]
-    fn a_roster_gives_back_who_went_in() {
-        let mut peers: Vec<PeerInfo> = (0..5).map(testing::peer).collect();
-        peers[2].host = "node2".to_owned();
-        assert_eq!(Roster::of(&peers).peers(), Some(peers));
     }
 
     #[test]

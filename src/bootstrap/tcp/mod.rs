@@ -3,12 +3,17 @@
 //! The service threads answer for processes whose engine is stuck. What travels is small: digests,
 //! samples, faults. It is a star; nothing here is inside a timed window.
 
+mod admit;
 mod auth;
 mod choice;
+mod circles;
 mod core;
 mod desk;
 mod frame;
 pub mod fuzz;
+mod group;
+#[cfg(test)]
+mod group_tests;
 #[cfg(test)]
 mod hostile_tests;
 mod hub;
@@ -19,6 +24,9 @@ pub mod listen;
 mod mailbox;
 mod member;
 mod message;
+mod parts;
+mod post;
+mod roster;
 mod round;
 #[cfg(test)]
 mod scale_tests;
@@ -28,14 +36,16 @@ mod tests;
 
 pub use auth::Secret;
 
-use super::{Bootstrap, Choose, EndHook, Ending, PeerInfo, ProcessPlane, Pulse, Step, Witness};
+use super::{
+    Bootstrap, Choose, EndHook, Ending, Groups, PeerInfo, ProcessPlane, Pulse, Step, Witness,
+};
 use crate::base::{Clock, Fault, Kind};
 use desk::Desk;
-use link::{Outgoing, packet};
-use mailbox::{Letter, Mailbox};
-use message::{Call, Message, Verb};
+use mailbox::Letter;
+use message::{Circle, Message, Verb};
+use post::{Post, Steps, Uplink};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What the hub may need beyond a step's limit: to ask who is missing, and to say so.
@@ -78,19 +88,8 @@ pub struct TcpPlane {
     member: usize,
     peers: Vec<PeerInfo>,
     place: String,
-    desk: Arc<Desk>,
-    pulse: Arc<Pulse>,
-    uplink: Uplink,
-    clock: Arc<dyn Clock>,
-    /// Steps begun so far; held for the length of a step.
-    steps: Mutex<u64>,
-}
-
-/// The way to the hub.
-#[derive(Debug)]
-enum Uplink {
-    Own(Arc<Mailbox>),
-    Remote(Arc<Outgoing>, u64),
+    post: Post,
+    steps: Steps,
 }
 
 /// Joins as the first process, on sockets that listen at `place`, and waits for all others.
@@ -119,7 +118,7 @@ pub fn host(
     let (hub, mailbox) = listeners
         .collect::<std::io::Result<Vec<_>>>()
         .and_then(|listeners| {
-            hub::Hub::new(hub::Parts {
+            hub::Hub::new(parts::Parts {
                 listeners,
                 core: core::Core::new(place.clone(), members, joining.me.clone(), times),
                 members,
@@ -188,16 +187,18 @@ impl TcpPlane {
             member: usize::try_from(joining.member).unwrap_or(usize::MAX),
             peers: Vec::new(),
             place,
-            desk,
-            pulse,
-            uplink,
-            clock: Arc::clone(&joining.clock),
-            steps: Mutex::new(0),
+            post: Post {
+                desk,
+                pulse,
+                uplink,
+                clock: Arc::clone(&joining.clock),
+            },
+            steps: Steps::of(Circle::WHOLE),
         };
         let limit = joining.limit.saturating_add(HUB_GRACE);
         let members = usize::try_from(joining.members).unwrap_or(usize::MAX);
-        let met = plane.desk.await_peers(limit);
-        match met.map_err(|fault| plane.desk.finish.get().unwrap_or_else(|| fault.into()))? {
+        let met = plane.post.desk.await_peers(limit);
+        match met.map_err(|fault| plane.post.desk.finish.get().unwrap_or_else(|| fault.into()))? {
             Some(peers) if peers.len() == members => plane.peers = peers,
             Some(_) => {
                 return Err(Fault::new(Kind::Disagree, "rank 0 sent a broken roster").into());
@@ -207,64 +208,28 @@ impl TcpPlane {
         Ok(plane)
     }
 
-    fn say(&self, message: Message) {
-        match &self.uplink {
-            Uplink::Own(mailbox) => mailbox.put(Letter::Say(message)),
-            Uplink::Remote(outgoing, job) => outgoing.send(packet(*job, &message)),
-        }
-    }
-
-    /// Spins until the common start; not if it lies so far ahead that it is of another clock.
-    fn await_start(&self, start: Duration) {
-        let ahead = start.saturating_sub(self.clock.now());
-        while ahead < MOST_AHEAD && self.clock.now() < start {
-            std::thread::yield_now();
-        }
-    }
-
-    /// Holds against the world how many members' bytes have come.
-    fn complete(&self, step: Step<'_>, all: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
-        if all.len() == self.peers.len() {
-            return Ok(all);
-        }
-        let text = format!(
-            "{} members' bytes came to `{}`, not {}",
-            all.len(),
-            step.name,
-            self.peers.len()
-        );
-        Err(Fault::new(Kind::Disagree, text))
-    }
-
-    /// Comes to a step and waits until all have.
     fn step(&self, verb: Verb, step: Step<'_>, bytes: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
-        if bytes.len() > MOST_BYTES {
-            let text = format!(
-                "`{}` is given {} bytes, at most {MOST_BYTES} can be sent",
-                step.name,
-                bytes.len()
-            );
-            return Err(Fault::new(Kind::Unsupported, text));
+        self.post.step(&self.steps, verb, step, bytes)
+    }
+
+    fn me(&self) -> &PeerInfo {
+        &self.peers[self.member]
+    }
+}
+
+impl Groups for TcpPlane {
+    fn group(&self, step: Step<'_>, color: u64, key: u64) -> Result<Arc<dyn Bootstrap>, Fault> {
+        let mut said = Vec::with_capacity(self.peers.len());
+        for bytes in self.all_gather(step, &super::encode(&(color, key))?)? {
+            said.push(super::decode::<(u64, u64)>(&bytes)?);
         }
-        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        *steps += 1;
-        self.say(Message::Call(Call {
-            sequence: *steps,
-            verb,
-            limit: step.limit,
-            name: step.name.to_owned(),
-            bytes: bytes.to_vec(),
-        }));
-        let limit = step.limit.saturating_add(HUB_GRACE);
-        self.pulse.wait(true);
-        let release = self.desk.await_release(*steps, limit);
-        self.pulse.wait(false);
-        let release = release?;
-        let release = release.ok_or_else(|| desk::no_answer(step.name, limit))?;
-        if let Some(start) = release.start {
-            self.await_start(start);
-        }
-        Ok(release.parts)
+        let members = group::of_color(&said, color);
+        let index = members.iter().position(|&one| one == self.member);
+        let place = (index.unwrap_or_default(), members.len());
+        let name = group::name(&said, color, self.steps.begun());
+        let me = (self.me().clone(), self.member);
+        let group = group::TcpGroup::new(self.post.clone(), name, place, me)?;
+        Ok(Arc::new(group))
     }
 }
 
@@ -279,7 +244,7 @@ impl Bootstrap for TcpPlane {
 
     fn all_gather(&self, step: Step<'_>, mine: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
         let all = self.step(Verb::Gather, step, mine)?;
-        self.complete(step, all)
+        post::complete(self.peers.len(), step, all)
     }
 
     fn barrier(&self, step: Step<'_>) -> Result<(), Fault> {
@@ -293,7 +258,10 @@ impl Bootstrap for TcpPlane {
     fn decide(&self, step: Step<'_>, mine: &[u8], choose: Choose<'_>) -> Result<Vec<u8>, Fault> {
         let all = self.step(Verb::Collect, step, mine)?;
         let chosen = match self.member {
-            0 => choice::write(self.complete(step, all).and_then(|all| choose(&all)))?,
+            0 => {
+                let all = post::complete(self.peers.len(), step, all);
+                choice::write(all.and_then(|all| choose(&all)))?
+            }
             _ => Vec::new(),
         };
         choice::read(&self.step(Verb::Broadcast, step, &chosen)?)
@@ -315,25 +283,15 @@ impl Bootstrap for TcpPlane {
     }
 
     fn pulse(&self) -> &Pulse {
-        &self.pulse
+        &self.post.pulse
     }
 
     fn ended(&self) -> Option<Fault> {
-        self.desk.finish.fault()
+        self.post.desk.finish.fault()
     }
 
     fn fail(&self, fault: Fault) -> Ending {
-        if let Some(ending) = self.desk.finish.get() {
-            return ending;
-        }
-        self.say(Message::Failed(fault.clone()));
-        if let Some(ending) = self.desk.await_ending(END_LIMIT) {
-            return ending;
-        }
-        // the hub cannot be reached: this process ends by itself
-        let place = super::peer::place(&self.peers[self.member], self.member);
-        let fault = fault.at(place);
-        self.desk.finish.end(Ending::by(fault))
+        self.post.fail(fault, (self.me(), self.member))
     }
 }
 
@@ -347,19 +305,20 @@ impl ProcessPlane for TcpPlane {
     }
 
     fn on_end(&self, hook: EndHook) {
-        self.desk.finish.on_end(hook);
+        self.post.desk.finish.on_end(hook);
     }
 
     fn call_witness(&self, witness: Witness) {
-        self.desk.stand.call(witness);
+        self.post.desk.stand.call(witness);
     }
 
     fn leave(&self) {
         if self.ended().is_none() {
-            self.desk.set_leaving();
-            self.say(Message::Leave);
+            self.post.desk.set_leaving();
+            self.post.say(Message::Leave);
             let (first, others) = LEAVE_LIMIT;
-            self.desk
+            self.post
+                .desk
                 .await_closed(if self.member == 0 { first } else { others });
         }
     }
@@ -368,7 +327,7 @@ impl ProcessPlane for TcpPlane {
 impl Drop for TcpPlane {
     /// Without a goodbye before, the others take this for a death.
     fn drop(&mut self) {
-        match &self.uplink {
+        match &self.post.uplink {
             Uplink::Own(mailbox) => mailbox.put(Letter::Drop),
             Uplink::Remote(outgoing, _) => outgoing.close(),
         }

@@ -71,6 +71,7 @@ impl Round {
         let ahead = (base + each * members).min(LONGEST_HEAD_START);
         let mut given = self.parts.into_iter().flatten();
         Release {
+            group: 0,
             sequence,
             start: now
                 .filter(|_| self.verb == Verb::StartLine)

@@ -7,7 +7,7 @@ use super::auth::{self, Secret, Side};
 use super::frame::{self, HEADER, HUB_LIMIT, Refusal, STRANGER_LIMIT};
 use super::link::{Outgoing, Packet, packet};
 use super::member::hello;
-use super::message::{Call, Hello, Message, Verb};
+use super::message::{Call, Circle, Hello, Message, Verb};
 use crate::base::{Clock, Fault, Kind};
 use crate::bootstrap::pulse::Reading;
 use crate::bootstrap::{PeerInfo, Step};
@@ -156,6 +156,7 @@ impl Swarm {
         self.steps += 1;
         let sequence = self.steps;
         self.say(&Message::Call(Call {
+            circle: Circle::WHOLE,
             sequence,
             verb,
             limit: step.limit,

@@ -127,7 +127,11 @@ fn members_that_do_not_come_to_a_step_are_named_with_what_they_do() {
         if plane.member() == 3 {
             plane.pulse().enter("reading a book");
             plane.barrier(STEP).unwrap();
-            plane.desk.await_ending(Duration::from_secs(30)).unwrap();
+            plane
+                .post
+                .desk
+                .await_ending(Duration::from_secs(30))
+                .unwrap();
         } else {
             plane.pulse().enter("reading another");
             plane.barrier(STEP).unwrap();

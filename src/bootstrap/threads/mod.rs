@@ -3,8 +3,12 @@
 //! The last thread of a process to arrive makes the call of the process; the others wait for it.
 //! It adds no connection and no ending of its own: those are the process plane's.
 
-use super::{Bootstrap, Choose, Ending, Pulse, Step};
+mod pack;
+
+use super::{Bootstrap, Choose, Ending, Groups, Pulse, Step};
 use crate::base::{Clock, Fault, Kind};
+use pack::pack;
+pub(super) use pack::unpack_all;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -54,11 +58,14 @@ enum Verb {
     StartLine,
     Decide,
     Agree,
+    Group,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Yield {
     parts: Arc<Vec<Vec<u8>>>,
+    /// The plane of a group of processes.
+    group: Option<Arc<Shared>>,
     start: Option<Duration>,
 }
 
@@ -71,20 +78,7 @@ impl ThreadPlane {
     ) -> Vec<ThreadPlane> {
         let pulses: Vec<Arc<Pulse>> = (0..threads).map(|_| Arc::default()).collect();
         inner.pulse().consist_of(pulses.clone());
-        let shared = Arc::new(Shared {
-            inner,
-            clock,
-            pulses,
-            round: Mutex::new(Round {
-                complete: 0,
-                asked: None,
-                slots: vec![None; threads],
-                last: Ok(Yield::default()),
-                broken: None,
-            }),
-            turned: Condvar::new(),
-            complete: AtomicU64::new(0),
-        });
+        let shared = Arc::new(Shared::new(inner, clock, pulses));
         (0..threads)
             .map(|thread| ThreadPlane {
                 shared: Arc::clone(&shared),
@@ -157,6 +151,38 @@ impl Round {
 }
 
 impl Shared {
+    fn new(inner: Arc<dyn Bootstrap>, clock: Arc<dyn Clock>, pulses: Vec<Arc<Pulse>>) -> Self {
+        Self {
+            round: Mutex::new(Round {
+                complete: 0,
+                asked: None,
+                slots: vec![None; pulses.len()],
+                last: Ok(Yield::default()),
+                broken: None,
+            }),
+            inner,
+            clock,
+            pulses,
+            turned: Condvar::new(),
+            complete: AtomicU64::new(0),
+        }
+    }
+
+    /// A plane of the same threads, over the group that their process is in.
+    fn ask_for_group(&self, step: Step<'_>, given: &[Vec<u8>]) -> Result<Yield, Fault> {
+        if given.iter().any(|one| one != &given[0]) {
+            let text = "threads of one process want to be in different groups";
+            return Err(Fault::new(Kind::Unsupported, text));
+        }
+        let (color, key) = super::decode(&given[0])?;
+        let inner = self.inner.group(step, color, key)?;
+        let group = Self::new(inner, Arc::clone(&self.clock), self.pulses.clone());
+        Ok(Yield {
+            group: Some(Arc::new(group)),
+            ..Yield::default()
+        })
+    }
+
     fn lock(&self) -> MutexGuard<'_, Round> {
         self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -192,6 +218,7 @@ impl Shared {
                 self.inner.agree(step, mine)?;
                 Vec::new()
             }
+            Verb::Group => return self.ask_for_group(step, given),
             Verb::Gather => {
                 let theirs = self.inner.all_gather(step, &pack(given))?;
                 unpack_all(&theirs, given.len())?
@@ -199,7 +226,7 @@ impl Shared {
         };
         Ok(Yield {
             parts: Arc::new(parts),
-            start: None,
+            ..Yield::default()
         })
     }
 
@@ -272,6 +299,18 @@ impl Shared {
     }
 }
 
+impl Groups for ThreadPlane {
+    /// By processes: all threads of one pass the same colour and key.
+    fn group(&self, step: Step<'_>, color: u64, key: u64) -> Result<Arc<dyn Bootstrap>, Fault> {
+        let given = self.call(Verb::Group, step, super::encode(&(color, key))?)?;
+        let none = || Fault::new(Kind::Disagree, "no group came of its making");
+        Ok(Arc::new(Self {
+            shared: given.group.ok_or_else(none)?,
+            thread: self.thread,
+        }))
+    }
+}
+
 impl Bootstrap for ThreadPlane {
     fn member(&self) -> usize {
         self.shared.inner.member() * self.shared.pulses.len() + self.thread
@@ -324,42 +363,6 @@ impl Bootstrap for ThreadPlane {
     fn fail(&self, fault: Fault) -> Ending {
         self.shared.inner.fail(fault)
     }
-}
-
-/// Several threads' bytes as one process's: for each its length, then the bytes.
-fn pack(given: &[Vec<u8>]) -> Vec<u8> {
-    let mut packed = Vec::new();
-    for bytes in given {
-        packed.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        packed.extend_from_slice(bytes);
-    }
-    packed
-}
-
-pub(super) fn unpack_all(theirs: &[Vec<u8>], threads: usize) -> Result<Vec<Vec<u8>>, Fault> {
-    let mut all = Vec::with_capacity(theirs.len() * threads);
-    for (process, packed) in theirs.iter().enumerate() {
-        let parts = unpack(packed).filter(|parts| parts.len() == threads);
-        all.extend(parts.ok_or_else(|| {
-            Fault::new(
-                Kind::Disagree,
-                format!("process {process} does not run {threads} threads as this one does"),
-            )
-        })?);
-    }
-    Ok(all)
-}
-
-fn unpack(mut packed: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let mut parts = Vec::new();
-    while !packed.is_empty() {
-        let (len, rest) = packed.split_first_chunk::<8>()?;
-        let (bytes, rest) =
-            rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
-        parts.push(bytes.to_vec());
-        packed = rest;
-    }
-    Some(parts)
 }
 
 #[cfg(test)]

@@ -96,11 +96,23 @@ fn threads_that_call_different_things_are_told() {
 proptest! {
     #[test]
     fn what_is_packed_unpacks(parts in proptest::collection::vec(any::<Vec<u8>>(), 0..5)) {
-        prop_assert_eq!(unpack(&pack(&parts)), Some(parts));
+        prop_assert_eq!(super::pack::unpack(&pack(&parts)), Some(parts));
     }
 
     #[test]
     fn any_bytes_are_unpacked_without_a_panic(bytes: Vec<u8>) {
-        drop(unpack(&bytes));
+        drop(super::pack::unpack(&bytes));
     }
+}
+
+#[test]
+fn the_threads_of_a_process_form_a_group_together_or_not_at_all() {
+    testing::each(planes(3), |plane| {
+        let group = plane.group(STEP, 4, 0).unwrap();
+        assert_eq!((group.member(), group.members()), (plane.member(), 3));
+        assert_eq!(group.all_gather(STEP, &[1]).unwrap().len(), 3);
+        let own = plane.member() as u64;
+        let fault = plane.group(STEP, own, 0).unwrap_err();
+        assert_eq!(fault.kind, Kind::Unsupported);
+    });
 }

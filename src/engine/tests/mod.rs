@@ -87,6 +87,7 @@ fn with_engine<T>(
     let seats = Seats {
         world: World(2),
         ranks: vec![Rank(1)],
+        base: 0,
         gpus: vec![Some(4)],
         host: "here".to_owned(),
     };
