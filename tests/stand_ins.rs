@@ -22,6 +22,8 @@ mod sweep;
 mod sweeps;
 #[path = "stand_ins/trial.rs"]
 mod trial;
+#[path = "stand_ins/tweaks.rs"]
+mod tweaks;
 #[path = "stand_ins/world.rs"]
 mod world;
 

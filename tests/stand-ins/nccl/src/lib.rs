@@ -19,6 +19,8 @@ mod comm;
 mod cuda;
 mod group;
 mod join;
+#[path = "../../cuda/src/log.rs"]
+mod log;
 #[cfg(feature = "modern")]
 mod register;
 mod steer;
