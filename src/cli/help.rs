@@ -33,6 +33,7 @@ Exit codes:
   3  environment: library, device, memory, launch, output; or nothing could be measured
   4  other ranks: a timeout, a lost rank, a disagreement; or a signal ended the run
   5  wrong data
+  6  a gate was not met: `--require-path`
 ";
 
 /// Every command that has a page of its own, with the function that makes it.

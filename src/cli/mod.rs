@@ -29,6 +29,7 @@ pub use args::Args;
 pub use guise::Guise;
 pub use links::LinksArgs;
 pub use path::PathArgs;
+pub use path::PathWish;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};

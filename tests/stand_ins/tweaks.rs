@@ -70,7 +70,7 @@ fn logged(test: &str, variables: &[(&str, &str)], body: fn()) -> Option<(Printed
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     let path_text = path.to_str().unwrap();
-    let mut all = vec![("STAND_IN_LOG", path_text)];
+    let mut all = vec![("STAND_IN_JOURNAL", path_text)];
     all.extend_from_slice(variables);
     let printed = child(test, &all, body)?;
     let log = std::fs::read_to_string(&path).unwrap_or_default();

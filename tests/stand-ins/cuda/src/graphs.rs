@@ -1,7 +1,7 @@
 //! Graphs: what was recorded on a stream, run as often as it is launched.
 
 use crate::devices::Device;
-use crate::log;
+use crate::journal;
 use crate::streams::{self, Job};
 use crate::{CAPTURE_UNSUPPORTED, Code, INVALID_HANDLE, INVALID_VALUE, SUCCESS, code};
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ fn lock(graphs: &Graphs) -> MutexGuard<'_, HashMap<usize, Arc<Graph>>> {
 }
 
 fn add(graphs: &Graphs, graph: Arc<Graph>) -> *mut c_void {
-    log::line("graph made");
+    journal::line("graph made");
     let handle = NEXT.fetch_add(16, Ordering::Relaxed);
     lock(graphs).insert(handle, graph);
     std::ptr::without_provenance_mut(handle)
@@ -42,7 +42,7 @@ fn find(graphs: &Graphs, handle: *mut c_void) -> Result<Arc<Graph>, Code> {
 
 fn destroy(graphs: &Graphs, handle: *mut c_void) -> Code {
     if lock(graphs).remove(&handle.addr()).is_some() {
-        log::line("graph destroyed");
+        journal::line("graph destroyed");
         SUCCESS
     } else {
         INVALID_HANDLE
@@ -118,7 +118,7 @@ pub extern "C" fn cuGraphLaunch(executable: *mut c_void, stream: *mut c_void) ->
         if stream.is_recording() {
             return Err(CAPTURE_UNSUPPORTED);
         }
-        log::line("graph launched");
+        journal::line("graph launched");
         let mut jobs = graph.jobs.iter();
         jobs.try_for_each(|job| stream.enqueue_job(Arc::clone(job)))
     }))

@@ -19,7 +19,7 @@ mod devices;
 mod events;
 #[cfg(feature = "graphs")]
 mod graphs;
-mod log;
+mod journal;
 mod memory;
 mod modules;
 mod streams;

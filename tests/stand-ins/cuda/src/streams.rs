@@ -2,7 +2,7 @@
 //! recorded keeps its work for the graph instead.
 
 use crate::devices::{self, Device};
-use crate::log;
+use crate::journal;
 use crate::{
     CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, CAPTURE_WRONG_THREAD, Code, ILLEGAL_STATE,
     INVALID_HANDLE, INVALID_VALUE, NOT_READY, SUCCESS, code,
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint)
         }
         let handle = NEXT.fetch_add(16, Ordering::Relaxed) as usize;
         lock(&STREAMS).insert(handle, Arc::new(Stream::new(device, false)));
-        log::line("stream made");
+        journal::line("stream made");
         // SAFETY: the caller's promise.
         unsafe { stream.write(std::ptr::without_provenance_mut(handle)) };
         Ok(())

@@ -1,7 +1,7 @@
 //! Registered buffers: each rank's own, or windows that all ranks make together.
 
 use crate::comm::{self, Comm};
-use crate::log;
+use crate::journal;
 use crate::wire::{Incoming, Outgoing, exchange};
 use crate::{Code, INTERNAL, INVALID_ARGUMENT, INVALID_USAGE, code, cuda, fail, group};
 use std::ffi::{c_int, c_void};
@@ -66,7 +66,7 @@ fn keep(comm: &Comm, address: usize, len: usize, is_window: bool) -> usize {
         is_window,
     });
     let what = if is_window { "window" } else { "buffer" };
-    log::line(&format!("rank {} registered a {what} of {len}", comm.rank));
+    journal::line(&format!("rank {} registered a {what} of {len}", comm.rank));
     handle
 }
 
@@ -184,7 +184,7 @@ fn give_up(comm: usize, handle: usize, is_window: bool) -> Result<(), Code> {
         return Err(fail(INVALID_USAGE, "a registration that is not there"));
     };
     all.remove(index);
-    log::line(&format!("rank {} deregistered", comm.rank));
+    journal::line(&format!("rank {} deregistered", comm.rank));
     Ok(())
 }
 

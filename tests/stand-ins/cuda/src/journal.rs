@@ -5,12 +5,12 @@ use std::io::Write;
 use std::sync::LazyLock;
 
 static FILE: LazyLock<Option<File>> = LazyLock::new(|| {
-    let path = std::env::var_os("STAND_IN_LOG")?;
+    let path = std::env::var_os("STAND_IN_JOURNAL")?;
     let opened = File::options().append(true).create(true).open(&path);
     match opened {
         Ok(file) => Some(file),
         Err(error) => {
-            eprintln!("stand-in: `STAND_IN_LOG={}`: {error}", path.display());
+            eprintln!("stand-in: `STAND_IN_JOURNAL={}`: {error}", path.display());
             std::process::exit(99);
         }
     }
@@ -21,7 +21,7 @@ pub fn line(text: &str) {
     if let Some(mut file) = FILE.as_ref() {
         let written = file.write_all(format!("{text}\n").as_bytes());
         if let Err(error) = written {
-            eprintln!("stand-in: the log: {error}");
+            eprintln!("stand-in: the journal: {error}");
             std::process::exit(99);
         }
     }
