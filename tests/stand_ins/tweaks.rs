@@ -1,5 +1,5 @@
 //! nccl-tests' rarer options on the stand-ins: graphs, registered buffers, events, the communicator's
-//! configuration, the null stream. What was done is counted in the stand-ins' log.
+//! configuration, the null stream. What was done is counted in the stand-ins' journal.
 
 use crate::child::{Printed, child};
 use crate::stand_ins::library;
