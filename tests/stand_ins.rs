@@ -12,6 +12,8 @@
 
 #[path = "stand_ins/child.rs"]
 mod child;
+#[path = "stand_ins/comm.rs"]
+mod comm;
 #[path = "stand_ins/ids.rs"]
 mod ids;
 #[path = "common/stand_ins.rs"]
