@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 0 | [`base`] |
 //! | 1 | [`record`], [`ops`] |
-//! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`] |
+//! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`baseline`], [`report`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`] |
 //! | 4 | [`engine`] |
 //! | 5 | [`cli`] |
@@ -16,6 +16,7 @@
 pub mod app;
 pub mod backend;
 pub mod base;
+pub mod baseline;
 pub mod bootstrap;
 pub mod cli;
 pub mod collective;

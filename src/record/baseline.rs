@@ -2,6 +2,7 @@
 
 use super::fingerprint::Fingerprint;
 use super::key::RowKey;
+use crate::base::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// One launch's figure of a row.
@@ -19,8 +20,10 @@ pub struct Measure {
 pub struct LaunchRow {
     /// Which row.
     pub key: RowKey,
-    /// Bytes in the bus bandwidth: algo bytes times the bus factor; 0 in a world of one.
-    pub bus_bytes: f64,
+    /// Numerator of the algorithm bandwidth.
+    pub algo_bytes: Bytes,
+    /// busbw / algbw; 0 in a world of one.
+    pub bus_factor: f64,
     /// Its times; none where the launch could not measure it.
     pub measure: Option<Measure>,
     /// Why it could not, where it could not.
