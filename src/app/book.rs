@@ -3,6 +3,7 @@
 //! A thread that is stuck in a library comes back late or never; the rows must have their footer all the same.
 
 use super::output::Output;
+use super::worker::Tally;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::moment;
@@ -68,10 +69,14 @@ impl Book {
     }
 
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&self, exit_code: u8) -> Result<(), Fault> {
+    pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
         let mut state = self.write()?;
         state.is_closed = true;
-        let footer = footer(&state.figures, exit_code, None);
+        let footer = Footer {
+            bandwidth_floor: tally.floor,
+            memory: tally.memory,
+            ..footer(&state.figures, tally.exit_code(), None)
+        };
         state.output.end(&footer)
     }
 

@@ -2,6 +2,7 @@
 
 use super::book::Book;
 use super::fleet::Fleet;
+use super::worker::Common;
 use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
@@ -20,7 +21,9 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
+use crate::record::Release;
 use crate::record::Row;
+use crate::record::Settings;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +33,10 @@ use std::time::UNIX_EPOCH;
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     pub(super) args: Vec<String>,
+    /// The program that the table names.
+    pub(super) program: String,
+    /// Whose first and last lines the table has, where it is not the newest release of nccl-tests.
+    pub(super) table_release: Option<Release>,
     pub(super) env: &'a Env,
     pub(super) fleet: Fleet,
     pub(super) launch: &'a ProcessSeat,
@@ -101,13 +108,18 @@ impl<'a> Narrator<'a> {
         self.book.begin(&header)
     }
 
+    /// Keeps what a reader must know that was found while preparing.
+    pub(super) fn note(&mut self, notes: Vec<String>) {
+        self.facts.notes.extend(notes);
+    }
+
     pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
         self.book.row(row)
     }
 
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
-        self.book.end(tally.exit_code())
+        self.book.end(tally)
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -157,11 +169,16 @@ impl<'a> Narrator<'a> {
             launcher: launch.launcher.to_owned(),
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
-            settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            settings: Settings {
+                program: self.facts.program.clone(),
+                table_release: self.facts.table_release,
+                ..plan::settings(self.facts.wished, self.facts.timestamps)
+            },
             seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
+            groups: Vec::new(),
             environment: super::allow_list::of(self.facts.env),
             plan: plan::digest(spec, fleet.world()),
             clamped_to_bytes,
@@ -191,10 +208,15 @@ fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
 }
 
 /// The row of what the engine gave; the same on every thread.
-pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
+pub(super) fn row(case: Case, measured: Measured, common: &Common<'_>) -> Row {
     let at = moment::rfc3339(now());
     match measured {
-        Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
+        Measured::Timed(sample, found) => {
+            let skipped = common.spec.tweaks.per_iteration.unwrap_or(0);
+            let series = &sample.iterations_us;
+            let iterations = digest::iterations::of(series, skipped, common.threads_each);
+            digest::row(case, &sample, found, common.average, at).with_iterations(iterations)
+        }
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
 }

@@ -3,6 +3,7 @@
 //! Every thread of the world goes through the same steps; the first one also writes.
 
 use super::berths::Berths;
+use super::memory::Gauge;
 use super::narrator::Narrator;
 use crate::backend::Backend;
 use crate::backend::Session;
@@ -20,12 +21,15 @@ use crate::bootstrap::Step;
 use crate::collective::Collective;
 use crate::digest::Average;
 use crate::digest::Figures;
+use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Rules;
 use crate::engine::Seats;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
+use crate::record::BandwidthFloor;
+use crate::record::MemoryUse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,16 +40,24 @@ pub(super) struct Common<'a> {
     pub(super) berths: &'a Berths,
     pub(super) spec: PlanSpec,
     pub(super) average: Average,
+    /// The mean bus bandwidth that is asked for, where one is.
+    pub(super) floor_gbps: Option<f64>,
     pub(super) exit: super::ending::Exit,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: Rules,
     pub(super) init_limit: Duration,
+    /// Engine threads of each process.
+    pub(super) threads_each: usize,
 }
 
 /// What a run came to; the same on every thread of the world.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
+    /// What the run took of the devices' memory, where that was asked for and is known.
+    pub(super) memory: Option<MemoryUse>,
+    /// How the run stands against the bandwidth that is asked for, where one is.
+    pub(super) floor: Option<BandwidthFloor>,
 }
 
 /// The size limit that memory sets, as all threads agreed on it.
@@ -54,11 +66,14 @@ pub(super) struct Limit(pub(super) Option<Bytes>);
 
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
+    /// A bandwidth that was asked for is a gate.
     pub(super) fn exit_code(&self) -> u8 {
         if self.figures.wrong_measurements > 0 {
             5
         } else if self.figures.measured == 0 {
             3
+        } else if self.floor.is_some_and(|floor| !floor.met) {
+            6
         } else {
             0
         }
@@ -84,19 +99,37 @@ pub(super) fn work(
     let spec = clamp(&common.spec, limit)?;
     agree_on_plan(common, &spec, plane)?;
     let call = call(spec.collective, &*session);
+    let mut gauge =
+        Gauge::wished(&spec.tweaks, &*session, seat.ranks.len()).map_err(at_place(common, seat))?;
     let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
+    let prepared = engine.prepare(spec.tweaks.registration);
+    let notes = prepared.map_err(at_place(common, seat))?;
     let allocated = common.clock.now();
+    if let Some(gauge) = &mut gauge {
+        gauge.buffers(&engine).map_err(at_place(common, seat))?;
+    }
     prove_checker(common, &spec, seat, plane, &mut engine)?;
     if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.note(notes);
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
         narrator.begin(&spec, limit, call)?;
     }
-    let tally = sweep(common, &spec, &mut engine, narrator)?;
+    let mut tally = sweep(common, &spec, &mut engine, narrator)?;
+    if let Some(mut gauge) = gauge {
+        gauge.operations(&engine).map_err(at_place(common, seat))?;
+        let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
+        tally.memory = Some(all);
+    }
     plane.pulse().enter("closing the communicator");
     drop(session);
     plane.barrier(step("the end of the run", common.init_limit))?;
     Ok(tally)
+}
+
+/// Adds to a fault where it happened.
+fn at_place<'a>(common: &'a Common<'_>, seat: &'a ThreadSeat) -> impl Fn(Fault) -> Fault + 'a {
+    |fault| fault.at(place(common, seat))
 }
 
 fn open(
@@ -163,7 +196,10 @@ fn memory_limit(
         &least,
     )?;
     let least: Option<u64> = bootstrap::decode(&said)?;
-    Ok(Limit(least.map(Bytes)))
+    let padding = engine::padding(&common.spec.tweaks).0;
+    Ok(Limit(
+        least.map(|least| Bytes(least.saturating_sub(padding))),
+    ))
 }
 
 /// The least of all that have a limit.
@@ -285,13 +321,16 @@ fn sweep(
             let Some(measured) = engine.run(&job)? else {
                 continue;
             };
-            let row = super::narrator::row(job.case, measured, common.average);
+            let row = super::narrator::row(job.case, measured, common);
             tally.figures.add(&row);
             if let Some(narrator) = narrator.as_deref_mut() {
                 narrator.row(&row)?;
             }
         }
     }
+    tally.floor = common
+        .floor_gbps
+        .map(|asked| super::floor::held(asked, &tally.figures));
     Ok(tally)
 }
 
@@ -334,6 +373,10 @@ mod tests {
             wrong_measurements: 1,
             ..Figures::default()
         };
-        assert_eq!(Tally { figures }.exit_code(), 5);
+        let tally = Tally {
+            figures,
+            ..Tally::default()
+        };
+        assert_eq!(tally.exit_code(), 5);
     }
 }
