@@ -9,6 +9,7 @@ use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
+use super::output::Files;
 use super::signals;
 use super::spawn;
 use super::worker::Common;
@@ -222,7 +223,11 @@ impl Process<'_> {
             seed,
             notes,
         };
-        Narrator::new(facts, self.args.output.as_deref())
+        let files = Files {
+            run: self.args.output.as_deref(),
+            json: self.args.json.as_deref(),
+        };
+        Narrator::new(facts, files)
     }
 
     fn common<'f>(&self, berths: &'f Berths, seed: u64, floor: Option<f64>) -> Common<'f> {
@@ -230,6 +235,7 @@ impl Process<'_> {
             backend: self.args.backend,
             berths,
             spec: self.args.plan.clone(),
+            may_clamp: !self.args.no_clamp,
             average: self.args.average,
             floor_gbps: floor,
             exit: self.exit.clone(),
