@@ -14,7 +14,8 @@
 mod nights;
 
 use ncclbench::record::verdict::Band;
-use nights::{Counts, Night, Noise, REALISTIC, Shifts, Summary, count, loss};
+use nights::noise::{Shifts, Summary};
+use nights::{Counts, Night, Noise, REALISTIC, count, loss};
 
 fn main() {
     let mut words = std::env::args()

@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "the tests and the bench each use a part of it")]
 
-mod noise;
+pub(crate) mod noise;
 
 use ncclbench::base::stats::random::Random;
 use ncclbench::base::{Bytes, DataType, Placement, RedOp};
@@ -14,7 +14,7 @@ use ncclbench::baseline::{Question, Rules, band, judge};
 use ncclbench::record::baseline::{BaselineEntry, Launch, LaunchRow, Measure};
 use ncclbench::record::verdict::{Band, Decision, Verdict};
 use ncclbench::record::{Fingerprint, Limits, RowKey};
-pub(crate) use noise::{Noise, REALISTIC, Shifts, Summary};
+pub(crate) use noise::{Noise, REALISTIC};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const COLLECTIVES: [&str; 5] = [
