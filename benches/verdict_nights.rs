@@ -82,6 +82,14 @@ fn table(name: &str, noise: Noise, n: u32) {
             Some((band, large)),
             n,
         );
+        let beyond = Some((band, loss(limit + 1.0)));
+        line(
+            &format!("{name} loses 1 % more than the limit"),
+            noise,
+            [5, 5],
+            beyond,
+            n,
+        );
         for launches in [[5, 5], [3, 3], [20, 3]] {
             let at = Some((band, loss(limit)));
             line(
@@ -103,7 +111,7 @@ fn line(what: &str, noise: Noise, launches: [usize; 2], loss: Option<(Band, f64)
     };
     let counts = count(night, n, 1);
     println!(
-        "{what:<34} {:>2} v {:<2} {}",
+        "{what:<42} {:>2} v {:<2} {}",
         launches[0],
         launches[1],
         text(counts)

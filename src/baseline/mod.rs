@@ -89,6 +89,7 @@ pub fn judge(question: &Question<'_>, rules: &Rules) -> Result<Verdict, Fault> {
             .unwrap_or_default(),
         over_ranks: over.name().to_owned(),
         summary: "median over a launch's repetitions, mean over launches".to_owned(),
+        confidence_percent: (1.0 - 2.0 * (1.0 - rules.regress)) * 100.0,
         pass_confidence_percent: rules.pass * 100.0,
         launches_needed: open.reduce(more).filter(|_| is_open),
         bands,

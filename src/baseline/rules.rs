@@ -50,7 +50,7 @@ impl Rules {
                 limits.bandwidth.unwrap_or(0.03),
             ],
             regress: 0.975,
-            pass: 0.995,
+            pass: 0.9945,
             least_spread: 0.0025,
             draws: 1000,
             row_draws: 200,

@@ -5,6 +5,9 @@ use super::key::RowKey;
 use crate::base::Bytes;
 use serde::{Deserialize, Serialize};
 
+/// Schema number of a baseline's file; it rises with any change of meaning.
+pub const BASELINE_SCHEMA: u32 = 1;
+
 /// One launch's figure of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
@@ -50,7 +53,7 @@ pub struct Launch {
 /// One acceptance of a baseline, or its retirement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BaselineEntry {
-    /// Schema number of this file.
+    /// [`BASELINE_SCHEMA`].
     pub schema: u32,
     /// The baseline's name.
     pub name: String,

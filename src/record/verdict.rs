@@ -228,7 +228,9 @@ pub struct Verdict {
     pub over_ranks: String,
     /// How one launch's repetitions of a row were made one number, in words.
     pub summary: String,
-    /// Confidence in percent with which a loss is ruled out before a band passes.
+    /// Confidence of the intervals, two-sided, in percent: 95.
+    pub confidence_percent: f64,
+    /// Confidence, one-sided, with which a loss is ruled out before a band passes, in percent.
     pub pass_confidence_percent: f64,
     /// The bands that have rows, by size.
     pub bands: Vec<BandVerdict>,
