@@ -31,6 +31,7 @@ const CODE: &[&str] = &["rs", "cu", "cuh", "h", "hpp", "cpp", "cc", "py", "sh"];
 const LICENCES: &[&str] = &[
     "(MIT OR Apache-2.0) AND Unicode-3.0",
     "Apache-2.0",
+    "Apache-2.0 / MIT",
     "Apache-2.0 OR MIT",
     "Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT",
     "Apache-2.0/MIT",

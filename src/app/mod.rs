@@ -3,6 +3,7 @@
 mod allow_list;
 mod berths;
 mod book;
+mod doctor;
 mod dry_run;
 mod ending;
 mod fleet;
@@ -41,6 +42,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

@@ -10,7 +10,8 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
-  where  how the processes were started and what each sees: the first thing to run on a new cluster
+  where   how the processes were started and what each sees: the first thing to run on a new cluster
+  doctor  what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
 
 Examples:
   ncclbench allreduce -b 8 -e 16G -g 8            all sizes from 8 B to 16 GiB, 8 GPUs of this host
@@ -40,9 +41,11 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
         None => Ok(help()),
         #[cfg(feature = "mpi")]
         Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
+        Some(word) if word == super::doctor::NAME => Ok(super::doctor::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
         Some(word) => Err(Fault::usage(format!(
-            "there is no help on `{word}`; accepted: {}",
+            "there is no help on `{word}`; accepted: {}, {}",
+            super::doctor::NAME,
             super::whereabouts::NAME
         ))
         .hint("run `ncclbench --help` for the options of a measurement")),

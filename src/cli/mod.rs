@@ -3,6 +3,7 @@
 //! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
 
 mod args;
+mod doctor;
 pub mod environment;
 mod help;
 mod options;
@@ -19,6 +20,7 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use doctor::DoctorArgs;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use whereabouts::WhereArgs;
@@ -38,6 +40,8 @@ pub enum Parsed {
     Pingpong(Box<PingpongArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Say what is wrong with the machines.
+    Doctor(Box<DoctorArgs>),
     /// Print this to stdout and leave with success: help, version, lists.
     Text(String),
 }
@@ -63,6 +67,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: doctor::NAME,
+        parse: doctor::parse,
     },
     Command {
         name: whereabouts::NAME,
