@@ -1,6 +1,7 @@
 //! The registry of checks, and what holds for each of them.
 
 use super::*;
+use crate::base::Env;
 use std::collections::BTreeSet;
 
 #[test]

@@ -48,7 +48,7 @@ pub(crate) fn names() -> Vec<String> {
 impl Machine {
     pub(crate) fn read(name: &str) -> Self {
         let path = folder().join(format!("{name}.root"));
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut machine = Self::default();
         for line in repeated(&text).lines() {
             match line
@@ -90,10 +90,10 @@ impl Machine {
                 .split_once(": ")
                 .unwrap_or_else(|| panic!("{name}: {line}"));
             match key {
-                "base" => self.base = value.to_owned(),
-                "check" => self.check = value.to_owned(),
-                "health" => self.health = value.to_owned(),
-                "says" => self.says = value.to_owned(),
+                "base" => value.clone_into(&mut self.base),
+                "check" => value.clone_into(&mut self.check),
+                "health" => value.clone_into(&mut self.health),
+                "says" => value.clone_into(&mut self.says),
                 "also" => self.also = value.split(", ").map(str::to_owned).collect(),
                 _ => panic!("{name}: `{key}` is nothing that a machine has"),
             }
@@ -102,7 +102,7 @@ impl Machine {
         let head = self.entries.last().map(|last| last.head);
         for entry in self.entries.iter_mut().filter(|one| Some(one.head) == head) {
             match &mut entry.kind {
-                Kind::File(text) => *text += &format!("{line}\n"),
+                Kind::File(text) => text.extend([line, "\n"]),
                 _ => panic!("{name}: text behind what is no file: {line}"),
             }
         }
@@ -161,7 +161,7 @@ impl Entry {
         match &self.kind {
             Kind::File(text) => fs::write(&path, text).unwrap(),
             Kind::Link(target) => std::os::unix::fs::symlink(target, &path).unwrap(),
-            Kind::Gone => panic!("{path:?} cannot be gone from a machine without a base"),
+            Kind::Gone => panic!("{} cannot be gone from a machine without a base", path.display()),
         }
     }
 }
@@ -182,8 +182,8 @@ fn repeated(text: &str) -> String {
                 }
                 block = None;
             }
-            (Some((.., body)), _) => *body += &format!("{line}\n"),
-            (None, None) => out += &format!("{line}\n"),
+            (Some((.., body)), _) => body.extend([line, "\n"]),
+            (None, None) => out.extend([line, "\n"]),
         }
     }
     assert!(block.is_none(), "`@for` without `@end`");

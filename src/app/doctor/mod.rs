@@ -86,7 +86,7 @@ fn conduct(args: &DoctorArgs, env: &Env, here: &Here, joined: &Joined) -> Result
     )?;
     let mut code = 0;
     if plane.member() == 0 {
-        code = conclude(args, bootstrap::decode(&all)?, &joined.notes)?;
+        code = conclude(args, &bootstrap::decode(&all)?, &joined.notes)?;
     }
     let said = plane.broadcast(step("the exit code"), &bootstrap::encode(&code)?)?;
     bootstrap::decode(&said)
@@ -133,7 +133,7 @@ fn alone(args: &DoctorArgs, env: &Env, here: &Here, ending: &Ending) -> u8 {
     }
     let ranks = "this process alone, which did not meet the others".to_owned();
     let concluded = checkup(args, env, here, (ranks, true))
-        .and_then(|mine| conclude(args, Checkups::of(vec![mine]), &[]));
+        .and_then(|mine| conclude(args, &Checkups::of(vec![mine]), &[]));
     if let Err(fault) = concluded {
         super::refuse(&fault);
     }
@@ -141,13 +141,13 @@ fn alone(args: &DoctorArgs, env: &Env, here: &Here, ending: &Ending) -> u8 {
 }
 
 /// Compares, keeps and prints; gives the exit code that the findings call for.
-fn conclude(args: &DoctorArgs, checkups: Checkups, notes: &[String]) -> Result<u8, Fault> {
+fn conclude(args: &DoctorArgs, checkups: &Checkups, notes: &[String]) -> Result<u8, Fault> {
     let before = args.against.as_deref().map(read).transpose()?;
     if let Some(path) = &args.save {
         let taken = moment::rfc3339(narrator::now());
-        write(path, &Acceptance::new(&checkups, taken))?;
+        write(path, &Acceptance::new(checkups, taken))?;
     }
-    let report = Report::new(args, &checkups, notes, before.as_ref());
+    let report = Report::new(args, checkups, notes, before.as_ref());
     let text = if args.json {
         let json = serde_json::to_string(&report)
             .map_err(|error| Fault::new(Kind::Output, format!("cannot write JSON: {error}")))?;
