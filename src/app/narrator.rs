@@ -1,8 +1,11 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
 use super::book::Book;
+use super::counted;
 use super::fleet::Fleet;
-use super::worker::Limit;
+use super::memory_limit::Limit;
+use super::output::Files;
+use super::worker::Common;
 use super::worker::Tally;
 use crate::base::Env;
 use crate::base::Fault;
@@ -20,7 +23,9 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
+use crate::record::Release;
 use crate::record::Row;
+use crate::record::Settings;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +35,10 @@ use std::time::UNIX_EPOCH;
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     pub(super) args: Vec<String>,
+    /// The program that the table names.
+    pub(super) program: String,
+    /// Whose first and last lines the table has, where it is not the newest release of nccl-tests.
+    pub(super) table_release: Option<Release>,
     pub(super) env: &'a Env,
     pub(super) fleet: Fleet,
     pub(super) launch: &'a ProcessSeat,
@@ -53,11 +62,11 @@ impl<'a> Narrator<'a> {
     /// Opens what is written to.
     ///
     /// # Errors
-    /// `Output` if the file cannot be created.
-    pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
+    /// `Output` if a file cannot be created.
+    pub(super) fn new(facts: Facts<'a>, files: Files<'_>) -> Result<Self, Fault> {
         Ok(Self {
             facts,
-            book: Arc::new(Book::open(file)?),
+            book: Arc::new(Book::open(files)?),
             started: now(),
             init_ms: BTreeMap::new(),
         })
@@ -101,13 +110,25 @@ impl<'a> Narrator<'a> {
         self.book.begin(&header)
     }
 
+    /// Keeps what a reader must know that was found while preparing.
+    pub(super) fn note(&mut self, notes: Vec<String>) {
+        self.facts.notes.extend(notes);
+    }
+
     pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
         self.book.row(row)
     }
 
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
-        self.book.end(tally.exit_code())
+        if let Some(floor) = tally.floor.filter(|floor| !floor.met) {
+            super::say(&format!(
+                "gate: the mean busbw, {:.3} GB/s, is below {:.3} GB/s, nine tenths of `NCCL_TESTS_MIN_BW`",
+                tally.figures.average_busbw_gbps(),
+                floor.floor_gbps
+            ));
+        }
+        self.book.end(tally)
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -131,9 +152,9 @@ impl<'a> Narrator<'a> {
             spec.collective.name(),
             card.backend,
             libraries.concat(),
-            counted(u64::from(fleet.world().0), "rank", "ranks"),
-            counted(u64::from(launch.processes), "process", "processes"),
-            counted(fleet.hosts() as u64, "host", "hosts"),
+            counted(fleet.world().0, "rank", "ranks"),
+            counted(launch.processes, "process", "processes"),
+            counted(fleet.hosts(), "host", "hosts"),
             self.facts.seed,
             launch.launcher,
             launch.reason
@@ -157,11 +178,16 @@ impl<'a> Narrator<'a> {
             launcher: launch.launcher.to_owned(),
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
-            settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            settings: Settings {
+                program: self.facts.program.clone(),
+                table_release: self.facts.table_release,
+                ..plan::settings(self.facts.wished, self.facts.timestamps)
+            },
             seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
+            groups: Vec::new(),
             environment: super::allow_list::of(self.facts.env),
             plan: plan::digest(spec, fleet.world()),
             clamped_to_bytes,
@@ -191,17 +217,17 @@ fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
 }
 
 /// The row of what the engine gave; the same on every thread.
-pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
+pub(super) fn row(case: Case, measured: Measured, common: &Common<'_>) -> Row {
     let at = moment::rfc3339(now());
     match measured {
-        Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
+        Measured::Timed(sample, found) => {
+            let skipped = common.spec.tweaks.per_iteration.unwrap_or(0);
+            let series = &sample.iterations_us;
+            let iterations = digest::iterations::of(series, skipped, common.threads_each);
+            digest::row(case, &sample, found, common.average, at).with_iterations(iterations)
+        }
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
-}
-
-/// `1 host`, `3 hosts`.
-fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 pub(super) fn now() -> Duration {

@@ -8,6 +8,7 @@ pub mod host;
 pub mod interface;
 pub mod library;
 mod netlink;
+pub mod nics;
 pub mod rdma;
 pub mod resolver;
 

@@ -48,7 +48,8 @@ pub(crate) fn names() -> Vec<String> {
 impl Machine {
     pub(crate) fn read(name: &str) -> Self {
         let path = folder().join(format!("{name}.root"));
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut machine = Self::default();
         for line in repeated(&text).lines() {
             match line
@@ -129,7 +130,8 @@ impl Machine {
             }
             assert!(
                 was_there || !matches!(entry.kind, Kind::Gone),
-                "{path:?} is not there"
+                "{} is not there",
+                path.display()
             );
             let first_new = path
                 .ancestors()
@@ -161,7 +163,10 @@ impl Entry {
         match &self.kind {
             Kind::File(text) => fs::write(&path, text).unwrap(),
             Kind::Link(target) => std::os::unix::fs::symlink(target, &path).unwrap(),
-            Kind::Gone => panic!("{} cannot be gone from a machine without a base", path.display()),
+            Kind::Gone => panic!(
+                "{} cannot be gone from a machine without a base",
+                path.display()
+            ),
         }
     }
 }

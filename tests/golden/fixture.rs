@@ -204,7 +204,7 @@ fn measured(cells: &[&str]) -> Outcome {
     Outcome::Measured {
         time_us: Micros(number(0)),
         time: spread,
-        issue: spread,
+        issue: Some(spread),
         algbw_gbps: GBps(number(1)),
         busbw_gbps: GBps(number(2)),
         wrong: cells[3].parse().ok(),
@@ -265,6 +265,7 @@ pub(crate) fn header() -> Header {
         average: "mean".to_owned(),
         libraries: Vec::new(),
         seats: Vec::new(),
+        groups: Vec::new(),
         environment: BTreeMap::new(),
         plan: String::new(),
         clamped_to_bytes: None,
