@@ -9,6 +9,7 @@ mod dry_run;
 mod ending;
 mod fleet;
 mod floor;
+mod gather;
 mod gpus;
 mod links;
 mod measure;
@@ -20,6 +21,8 @@ mod output;
 mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod plot;
+mod report;
 mod seed;
 mod signals;
 mod spawn;
@@ -57,6 +60,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
+        Ok(Parsed::Plot(args)) => plot::run(&args),
+        Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),

@@ -7,6 +7,7 @@ pub mod gpu_health;
 pub mod host;
 pub mod interface;
 pub mod library;
+pub mod nccl_log;
 mod netlink;
 pub mod nics;
 pub mod rdma;
