@@ -147,7 +147,7 @@ pub(super) struct WorldOptions {
     /// 1: every thread makes its communicators by itself
     #[arg(short = 'p', long = "parallel_init", alias = "parallel-init", value_name = "0-1", default_value = "0", action = ArgAction::Set, value_parser = switch, allow_negative_numbers = true)]
     pub parallel_init: bool,
-    /// Who runs the collective; `--list` names all, the default first
+    /// Who runs the collective; `--list` names all, the default first. `NCCLBENCH_BACKEND` names one too
     #[arg(long, value_name = "NAME")]
     pub backend: Option<String>,
     /// The NCCL library to load, instead of the one that the loader finds
