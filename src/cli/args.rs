@@ -1,5 +1,6 @@
 //! What a command line asks for, as plain data: every value read and in range.
 
+use super::SweepArgs;
 use crate::backend::Backend;
 use crate::digest::Average;
 use crate::launcher;
@@ -39,6 +40,8 @@ pub struct Args {
     pub seed: Option<u64>,
     /// Print the plan and end.
     pub dry_run: bool,
+    /// Where several collectives are measured as a configuration says; `plan` is then its first part.
+    pub sweep: Option<SweepArgs>,
     /// The command line, as given.
     pub argv: Vec<String>,
 }

@@ -11,6 +11,7 @@ mod pingpong;
 mod refusal;
 mod registry;
 mod resolve;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod uneven;
@@ -20,6 +21,7 @@ mod whereabouts;
 pub use args::Args;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
+pub use sweep::{Config, Resume, StepArgs, SweepArgs};
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -37,6 +39,8 @@ pub enum Parsed {
     Pingpong(Box<PingpongArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Measure several collectives on one communicator.
+    Sweep(Box<Args>),
     /// Print this to stdout and leave with success: help, version, lists.
     Text(String),
 }
@@ -45,27 +49,31 @@ pub enum Parsed {
 struct Command {
     name: &'static str,
     /// Reads the whole command line, the program's name included.
-    parse: fn(&[OsString]) -> Result<Parsed, Fault>,
+    parse: fn(&[OsString], &Env) -> Result<Parsed, Fault>,
 }
 
 /// Every such word; a collective's command line is what none of them takes.
 const COMMANDS: &[Command] = &[
     Command {
         name: "help",
-        parse: |argv| help::page(argv.get(2)).map(Parsed::Text),
+        parse: |argv, _| help::page(argv.get(2)).map(Parsed::Text),
     },
     Command {
         name: "list",
-        parse: |_| Ok(Parsed::Text(help::list())),
+        parse: |_, _| Ok(Parsed::Text(help::list())),
     },
     #[cfg(feature = "mpi")]
     Command {
         name: pingpong::NAME,
-        parse: pingpong::parse,
+        parse: |argv, _| pingpong::parse(argv),
+    },
+    Command {
+        name: sweep::NAME,
+        parse: sweep::parse,
     },
     Command {
         name: whereabouts::NAME,
-        parse: whereabouts::parse,
+        parse: |argv, _| whereabouts::parse(argv),
     },
 ];
 
@@ -77,7 +85,7 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Pars
     let argv: Vec<OsString> = argv.into_iter().collect();
     let word = argv.get(1).and_then(|word| word.to_str());
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
-    command.map_or_else(|| measure(&argv, env), |command| (command.parse)(&argv))
+    command.map_or_else(|| measure(&argv, env), |command| (command.parse)(&argv, env))
 }
 
 fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {

@@ -44,6 +44,7 @@ pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<
         timeout_op: op_limit(results.timeout, results.timeout_op),
         seed: options.loops.seed,
         dry_run: options.dry_run,
+        sweep: None,
         argv,
     })
 }
@@ -158,7 +159,7 @@ fn require_below(rank: u32, world: u32) -> Result<(), Fault> {
 }
 
 /// nccl-tests' `-T`, where it is on, else `--timeout-op`; 0 is for ever.
-fn op_limit(timeout: u32, timeout_op: Duration) -> Option<Duration> {
+pub(super) fn op_limit(timeout: u32, timeout_op: Duration) -> Option<Duration> {
     if timeout > 0 {
         return Some(Duration::from_secs(timeout.into()));
     }

@@ -3,6 +3,12 @@
 //! It asks a collective for its numbers; after it nobody does. It knows no backend: what cannot be
 //! run is planned all the same and becomes a waived row later.
 
+mod parts;
+
+pub use parts::{
+    Pass, check_all, digest_of, is_row, max_bytes_of, names_of, passes, settings_of,
+};
+
 use crate::base::sweep::{Step, Sweep};
 use crate::base::{Bytes, DataType, Fault, Placement, Rank, RedOp, Uneven, World};
 use crate::collective::Collective;
