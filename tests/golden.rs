@@ -21,7 +21,7 @@ use ncclbench::base::{Bytes, DataType, Env, RedOp, World};
 use ncclbench::cli::Parsed;
 use ncclbench::digest::{self, Average};
 use ncclbench::plan::{self, PlanSpec, Work};
-use ncclbench::record::{Blocking, Header, Mismatches, Row, Sample};
+use ncclbench::record::{Blocking, Header, Mismatches, Row, Sample, Tweaks};
 use ncclbench::{cli, collective, report};
 
 const ALL_REDUCE_4: &str = include_str!("golden/fixtures/all_reduce_4.txt");
@@ -107,6 +107,7 @@ fn hard() -> Hard {
         checks: 1,
         blocking: Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     };
     let at = "2026-11-29T14:17:39.000Z";
     let jobs = plan::jobs(&spec, World(5), 0).unwrap();

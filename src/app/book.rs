@@ -11,6 +11,8 @@ use crate::digest::Figures;
 use crate::record::Footer;
 use crate::record::Header;
 use crate::record::Row;
+use std::fs::File;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
@@ -21,6 +23,8 @@ pub(super) struct Book(Mutex<State>);
 struct State {
     output: Output,
     figures: Figures,
+    /// What the table that is open has counted.
+    section: Figures,
     is_closed: bool,
 }
 
@@ -31,14 +35,15 @@ impl std::fmt::Debug for Book {
 }
 
 impl Book {
-    /// Opens what is written to.
+    /// Opens what is written to; with sections every part has a table of its own.
     ///
     /// # Errors
     /// `Output` if the file cannot be created.
-    pub(super) fn open(file: Option<&str>) -> Result<Self, Fault> {
+    pub(super) fn open(file: Option<&str>, has_sections: bool) -> Result<Self, Fault> {
         Ok(Self(Mutex::new(State {
-            output: Output::open(file)?,
+            output: Output::open(file, has_sections)?,
             figures: Figures::default(),
+            section: Figures::default(),
             is_closed: false,
         })))
     }
@@ -64,7 +69,32 @@ impl Book {
         let mut state = self.write()?;
         state.output.row(row)?;
         state.figures.add(row);
+        state.section.add(row);
         Ok(())
+    }
+
+    /// Writes to this run's file too from now on.
+    pub(super) fn keep(&self, path: &Path, file: File) {
+        self.lock().output.keep(path, file);
+    }
+
+    /// Counts what an earlier run has in front.
+    pub(super) fn count(&self, earlier: &Figures) {
+        self.lock().figures.join(earlier);
+    }
+
+    /// Begins a part's table.
+    pub(super) fn open_section(&self, header: &Header) -> Result<(), Fault> {
+        let mut state = self.write()?;
+        state.section = Figures::default();
+        state.output.open_section(header)
+    }
+
+    /// Ends it.
+    pub(super) fn close_section(&self) -> Result<(), Fault> {
+        let mut state = self.write()?;
+        let footer = footer(&state.section, 0, None);
+        state.output.close_section(&footer)
     }
 
     /// Writes the footer of a run that came to its end.
@@ -100,6 +130,7 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<&Fault>) -> Footer {
         exit_code,
         fault: fault.map(Fault::to_string),
         interrupted: fault.is_some_and(|fault| fault.kind == Kind::Interrupted),
+        bandwidth_floor: None,
         conditions: None,
         memory: None,
     }

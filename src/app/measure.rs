@@ -141,7 +141,7 @@ impl Process<'_> {
         let (card, step) = (self.card(&found)?, self.step("who takes part"));
         let shared = self.args.allow_shared_gpu;
         let (berths, fleet) = berths::muster(&*self.plane(), step, &card, shared)?;
-        plan::check(&self.args.plan, berths.world())?;
+        plan::check_all(&self.args.parts(), berths.world())?;
         let mut narrator = None;
         if let Some(fleet) = fleet {
             let narrator = narrator.insert(self.narrator(fleet, &found, seed)?);
@@ -199,7 +199,8 @@ impl Process<'_> {
             env: self.env,
             fleet,
             launch: &self.joined.seat,
-            wished: &self.args.plan,
+            wished: self.args.parts(),
+            sweep: self.args.sweep.as_ref(),
             measured: self.args.backend.measures(),
             average: self.args.average,
             timestamps: self.args.timestamps,
@@ -213,7 +214,9 @@ impl Process<'_> {
         Common {
             backend: self.args.backend,
             berths,
-            spec: self.args.plan.clone(),
+            parts: self.args.parts(),
+            steps: self.args.steps(),
+            resumes: self.resumes(),
             average: self.args.average,
             exit: self.exit.clone(),
             clock: Arc::clone(&self.clock),
@@ -225,6 +228,11 @@ impl Process<'_> {
             },
             init_limit: self.args.timeout_init,
         }
+    }
+
+    fn resumes(&self) -> bool {
+        let sweep = self.args.sweep.as_ref();
+        sweep.is_some_and(|sweep| sweep.resume.is_some())
     }
 
     /// Between operations ranks wait for the slowest one's check and for its operation's own deadline.

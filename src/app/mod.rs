@@ -9,12 +9,15 @@ mod fleet;
 mod gpus;
 mod measure;
 mod narrator;
+mod offered;
 mod output;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod rounds;
 mod seed;
 mod signals;
 mod spawn;
+mod sweep;
 mod whereabouts;
 mod worker;
 
@@ -34,9 +37,17 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(text) => tell(&text),
             Err(fault) => refuse(&fault),
         },
-        Ok(Parsed::Measure(args)) => measure::run(&args, &env),
+        Ok(Parsed::Measure(args)) => match offered::check(&args) {
+            Ok(()) => measure::run(&args, &env),
+            Err(fault) => refuse(&fault),
+        },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Sweep(args)) if args.dry_run => match sweep::dry_run(&args) {
+            Ok(text) => tell(&text),
+            Err(fault) => refuse(&fault),
+        },
+        Ok(Parsed::Sweep(args)) => measure::run(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

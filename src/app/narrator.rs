@@ -2,6 +2,8 @@
 
 use super::book::Book;
 use super::fleet::Fleet;
+use super::rounds::Done;
+use super::sweep::Earlier;
 use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
@@ -10,6 +12,7 @@ use crate::base::World;
 use crate::base::moment;
 use crate::base::pattern::Exactness;
 use crate::base::pattern::exactness;
+use crate::cli::SweepArgs;
 use crate::collective::Operator;
 use crate::digest;
 use crate::digest::Average;
@@ -21,6 +24,7 @@ use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
 use crate::record::Row;
+use crate::record::SweepRecord;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +37,9 @@ pub(super) struct Facts<'a> {
     pub(super) env: &'a Env,
     pub(super) fleet: Fleet,
     pub(super) launch: &'a ProcessSeat,
-    pub(super) wished: &'a PlanSpec,
+    pub(super) wished: Vec<PlanSpec>,
+    /// What a sweep is told; none of a plain measurement.
+    pub(super) sweep: Option<&'a SweepArgs>,
     pub(super) measured: bool,
     pub(super) average: Average,
     pub(super) timestamps: bool,
@@ -47,6 +53,10 @@ pub(super) struct Narrator<'a> {
     book: Arc<Book>,
     started: Duration,
     init_ms: BTreeMap<String, f64>,
+    /// The interrupted run that this one goes on with.
+    earlier: Option<Earlier>,
+    /// The header, once it is told.
+    header: Option<Header>,
 }
 
 impl<'a> Narrator<'a> {
@@ -56,10 +66,12 @@ impl<'a> Narrator<'a> {
     /// `Output` if the file cannot be created.
     pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
         Ok(Self {
+            book: Arc::new(Book::open(file, facts.sweep.is_some())?),
             facts,
-            book: Arc::new(Book::open(file)?),
             started: now(),
             init_ms: BTreeMap::new(),
+            earlier: None,
+            header: None,
         })
     }
 
@@ -75,30 +87,112 @@ impl<'a> Narrator<'a> {
     }
 
     /// Writes the header; says on stderr what a person must know before the first row.
-    /// `call` is how the library runs the collective.
-    pub(super) fn begin(&mut self, spec: &PlanSpec, limit: Limit, call: &str) -> Result<(), Fault> {
-        let clamped = limit.0.filter(|limit| *limit < self.facts.wished.sweep.max);
+    /// `call` is how the library runs what is measured.
+    pub(super) fn begin(
+        &mut self,
+        parts: &[PlanSpec],
+        limit: Limit,
+        call: &str,
+    ) -> Result<(), Fault> {
+        let wished = plan::max_bytes_of(&self.facts.wished);
+        let clamped = limit.0.filter(|limit| *limit < wished);
         if let Some(limit) = clamped {
             super::say(&format!(
                 "warning: sizes above {} B are left out: the free memory allows no larger buffers",
                 limit.0
             ));
         }
-        super::say(&self.opening(spec, call));
-        if spec.checks == 0 {
+        super::say(&self.opening(parts, call));
+        if parts.iter().any(|part| part.checks == 0) {
             super::say("note: results are not checked (`-c 0`)");
         }
-        self.facts
-            .notes
-            .extend(inexact(spec, self.facts.fleet.world()));
+        self.find_earlier()?;
+        let world = self.facts.fleet.world();
+        let inexact = parts.iter().filter_map(|part| inexact(part, world));
+        self.facts.notes.extend(inexact);
+        self.facts.notes.dedup();
         for note in &self.facts.notes {
             super::say(&format!("note: {note}"));
         }
         let header = Header {
             call: Some(call.to_owned()),
-            ..self.header(spec, clamped.map(|limit| limit.0))
+            ..self.header(parts, clamped.map(|limit| limit.0))
         };
-        self.book.begin(&header)
+        self.write(header)
+    }
+
+    /// Starts the run's file, anew or behind an interrupted run's rows.
+    fn write(&mut self, header: Header) -> Result<(), Fault> {
+        if let Some(earlier) = &self.earlier {
+            earlier.require_same(&header)?;
+            let (path, file) = earlier.rewrite(&header)?;
+            self.book.begin(&header)?;
+            self.book.keep(&path, file);
+        } else {
+            if let Some(sweep) = self.facts.sweep {
+                let name = &sweep.config.name;
+                let (path, file) = super::sweep::create(&sweep.store, name, &header.started)?;
+                super::say(&format!("note: the run is kept in `{}`", path.display()));
+                self.book.keep(&path, file);
+            }
+            self.book.begin(&header)?;
+        }
+        self.header = Some(header);
+        Ok(())
+    }
+
+    fn find_earlier(&mut self) -> Result<(), Fault> {
+        let Some(sweep) = self.facts.sweep else {
+            return Ok(());
+        };
+        self.earlier = Earlier::find(sweep, &self.wished_digest())?;
+        match &self.earlier {
+            Some(earlier) => self.facts.notes.push(earlier.note()),
+            None if sweep.resume.is_some() => {
+                let nothing = "there is no interrupted run to go on with; this one starts anew";
+                self.facts.notes.push(nothing.to_owned());
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// What identifies the sweep whatever memory allows.
+    fn wished_digest(&self) -> String {
+        plan::digest_of(&self.facts.wished, self.facts.fleet.world())
+    }
+
+    /// What the interrupted run has of these parts.
+    pub(super) fn done(&self, parts: &[PlanSpec], steps: &[usize]) -> Result<Done, Fault> {
+        let Some(earlier) = &self.earlier else {
+            return Ok(Done::default());
+        };
+        let done = Done {
+            rows: earlier.rows(parts, steps, self.facts.fleet.world())?,
+            figures: earlier.figures(),
+        };
+        self.book.count(&done.figures);
+        Ok(done)
+    }
+
+    /// Begins a table of its own for a part, where there are several.
+    pub(super) fn open_section(&self, part: &PlanSpec) -> Result<(), Fault> {
+        let Some(header) = self.header.as_ref().filter(|_| self.facts.sweep.is_some()) else {
+            return Ok(());
+        };
+        self.book.open_section(&Header {
+            collective: part.collective.name().to_owned(),
+            settings: plan::settings(part, self.facts.timestamps),
+            ..header.clone()
+        })
+    }
+
+    /// Ends it.
+    pub(super) fn close_section(&self) -> Result<(), Fault> {
+        if self.facts.sweep.is_none() {
+            return Ok(());
+        }
+        self.book.close_section()
     }
 
     pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
@@ -111,7 +205,7 @@ impl<'a> Narrator<'a> {
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
-    fn opening(&self, spec: &PlanSpec, call: &str) -> String {
+    fn opening(&self, parts: &[PlanSpec], call: &str) -> String {
         let Facts { fleet, launch, .. } = &self.facts;
         let card = &fleet.cards[0];
         let libraries: Vec<_> = card
@@ -128,7 +222,7 @@ impl<'a> Narrator<'a> {
         format!(
             "ncclbench {}: {} ({call}) on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
             card.version,
-            spec.collective.name(),
+            plan::names_of(parts),
             card.backend,
             libraries.concat(),
             counted(u64::from(fleet.world().0), "rank", "ranks"),
@@ -140,7 +234,7 @@ impl<'a> Narrator<'a> {
         )
     }
 
-    fn header(&self, spec: &PlanSpec, clamped_to_bytes: Option<u64>) -> Header {
+    fn header(&self, parts: &[PlanSpec], clamped_to_bytes: Option<u64>) -> Header {
         let Facts { fleet, launch, .. } = &self.facts;
         let card = &fleet.cards[0];
         Header {
@@ -149,7 +243,7 @@ impl<'a> Narrator<'a> {
             started: moment::rfc3339(self.started),
             utc_offset_s: crate::cli::environment::utc_offset_s(self.started),
             args: self.facts.args.clone(),
-            collective: spec.collective.name().to_owned(),
+            collective: plan::names_of(parts),
             backend: card.backend.clone(),
             call: None,
             measured: self.facts.measured,
@@ -157,19 +251,35 @@ impl<'a> Narrator<'a> {
             launcher: launch.launcher.to_owned(),
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
-            settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            settings: plan::settings_of(&self.facts.wished, self.facts.timestamps),
             seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
             environment: super::allow_list::of(self.facts.env),
-            plan: plan::digest(spec, fleet.world()),
+            plan: plan::digest_of(parts, fleet.world()),
             clamped_to_bytes,
             notes: self.facts.notes.clone(),
             init_ms: self.init_ms.clone(),
-            sweep: None,
+            sweep: self.sweep_record(),
             conditions: None,
         }
+    }
+}
+
+impl Narrator<'_> {
+    fn sweep_record(&self) -> Option<SweepRecord> {
+        let config = &self.facts.sweep?.config;
+        Some(SweepRecord {
+            name: config.name.clone(),
+            digest: self.wished_digest(),
+            limits: config.limits,
+            gate: config.floors.clone(),
+            resumed: self
+                .earlier
+                .as_ref()
+                .map_or_else(Vec::new, Earlier::records),
+        })
     }
 }
 
@@ -221,6 +331,7 @@ mod tests {
     use crate::base::sweep::Sweep;
     use crate::collective;
     use crate::record::Blocking;
+    use crate::record::Tweaks;
 
     #[test]
     fn averages_that_cannot_be_predicted_to_the_bit_are_named() {
@@ -241,6 +352,7 @@ mod tests {
             checks: 1,
             blocking: Blocking::None,
             cycles: 1,
+            tweaks: Tweaks::default(),
         };
         assert_eq!(inexact(&spec, World(8)), None);
         let note = inexact(&spec, World(41)).unwrap();

@@ -11,6 +11,7 @@ use crate::report::Report;
 use std::fs::File;
 use std::io;
 use std::io::Write;
+use std::path::Path;
 
 /// One place that is written to.
 struct Sink {
@@ -19,6 +20,8 @@ struct Sink {
     out: Box<dyn Write + Send>,
     /// A write has failed, so that what is there may end in the middle of a line.
     is_broken: bool,
+    /// It opens and closes with each part, and not with the run.
+    is_sectioned: bool,
 }
 
 /// All places that a run is written to.
@@ -33,20 +36,16 @@ impl Output {
     ///
     /// # Errors
     /// `Output` if the file cannot be created; an existing one is not overwritten.
-    pub(super) fn open(file: Option<&str>) -> Result<Self, Fault> {
+    pub(super) fn open(file: Option<&str>, has_sections: bool) -> Result<Self, Fault> {
         let mut sinks = vec![Sink {
             name: "stdout".to_owned(),
             report: report::table(),
             out: Box::new(io::stdout()),
             is_broken: false,
+            is_sectioned: has_sections,
         }];
         if let Some(path) = file {
-            sinks.push(Sink {
-                name: format!("`{path}`"),
-                report: report::jsonl(),
-                out: Box::new(create(path)?),
-                is_broken: false,
-            });
+            sinks.push(run_file(Path::new(path), create(path)?));
         }
         Ok(Self {
             sinks,
@@ -55,7 +54,22 @@ impl Output {
     }
 
     pub(super) fn begin(&mut self, header: &Header) -> Result<(), Fault> {
-        self.each(|report, out| report.begin(header, out))
+        self.each(is_whole, |report, out| report.begin(header, out))
+    }
+
+    /// Writes to this run's file too from now on.
+    pub(super) fn keep(&mut self, path: &Path, file: File) {
+        self.sinks.push(run_file(path, file));
+    }
+
+    /// Begins a part's table.
+    pub(super) fn open_section(&mut self, header: &Header) -> Result<(), Fault> {
+        self.each(is_sectioned, |report, out| report.begin(header, out))
+    }
+
+    /// Ends it.
+    pub(super) fn close_section(&mut self, footer: &Footer) -> Result<(), Fault> {
+        self.each(is_sectioned, |report, out| report.end(footer, out))
     }
 
     pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
@@ -64,11 +78,11 @@ impl Output {
             super::say(text);
         }
         self.remarked = remark;
-        self.each(|report, out| report.row(row, out))
+        self.each(|_| true, |report, out| report.row(row, out))
     }
 
     pub(super) fn end(&mut self, footer: &Footer) -> Result<(), Fault> {
-        self.each(|report, out| report.end(footer, out))
+        self.each(is_whole, |report, out| report.end(footer, out))
     }
 
     /// Closes the run's file after a fault: the rows stay, the footer says what ended them. The
@@ -84,10 +98,12 @@ impl Output {
 
     fn each(
         &mut self,
+        is_meant: fn(&Sink) -> bool,
         mut write: impl FnMut(&mut dyn Report, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Fault> {
         let mut outcome = Ok(());
-        for sink in self.sinks.iter_mut().filter(|sink| !sink.is_broken) {
+        let meant = |sink: &&mut Sink| !sink.is_broken && is_meant(sink);
+        for sink in self.sinks.iter_mut().filter(meant) {
             let written = write(&mut *sink.report, &mut *sink.out);
             if let Err(error) = written.and_then(|()| sink.out.flush()) {
                 sink.is_broken = true;
@@ -96,6 +112,25 @@ impl Output {
             }
         }
         outcome
+    }
+}
+
+fn is_whole(sink: &Sink) -> bool {
+    !sink.is_sectioned
+}
+
+fn is_sectioned(sink: &Sink) -> bool {
+    sink.is_sectioned
+}
+
+/// A run's file as a place that is written to.
+fn run_file(path: &Path, file: File) -> Sink {
+    Sink {
+        name: format!("`{}`", path.display()),
+        report: report::jsonl(),
+        out: Box::new(file),
+        is_broken: false,
+        is_sectioned: false,
     }
 }
 
@@ -154,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.jsonl");
         std::fs::write(&path, "kept").unwrap();
-        let fault = Output::open(path.to_str()).err().unwrap();
+        let fault = Output::open(path.to_str(), false).err().unwrap();
         assert_eq!(fault.kind, Kind::Output);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");
     }

@@ -4,6 +4,7 @@
 
 use super::berths::Berths;
 use super::narrator::Narrator;
+use super::rounds;
 use crate::backend::Backend;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
@@ -17,7 +18,6 @@ use crate::base::fault::Place;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
-use crate::collective::Collective;
 use crate::digest::Average;
 use crate::digest::Figures;
 use crate::engine::Engine;
@@ -34,7 +34,12 @@ use std::time::Duration;
 pub(super) struct Common<'a> {
     pub(super) backend: &'static dyn Backend,
     pub(super) berths: &'a Berths,
-    pub(super) spec: PlanSpec,
+    /// What is measured, part by part.
+    pub(super) parts: Vec<PlanSpec>,
+    /// How many parts each step has.
+    pub(super) steps: Vec<usize>,
+    /// Rows of an interrupted run may be there already.
+    pub(super) resumes: bool,
     pub(super) average: Average,
     pub(super) exit: super::ending::Exit,
     pub(super) clock: Arc<dyn Clock>,
@@ -81,18 +86,18 @@ pub(super) fn work(
     let opened = common.clock.now();
     common.exit.add(session.aborter());
     let limit = memory_limit(common, seat, &*session, plane)?;
-    let spec = clamp(&common.spec, limit)?;
-    agree_on_plan(common, &spec, plane)?;
-    let call = call(spec.collective, &*session);
-    let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
+    let parts = clamp(&common.parts, limit)?;
+    agree_on_plan(common, &parts, plane)?;
+    let call = call(&parts, &*session);
+    let mut engine = engine(common, seat, &parts, session.as_mut(), plane)?;
     let allocated = common.clock.now();
-    prove_checker(common, &spec, seat, plane, &mut engine)?;
+    prove_checker(common, &parts[0], seat, plane, &mut engine)?;
     if let Some(narrator) = narrator.as_deref_mut() {
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
-        narrator.begin(&spec, limit, call)?;
+        narrator.begin(&parts, limit, call)?;
     }
-    let tally = sweep(common, &spec, &mut engine, narrator)?;
+    let tally = rounds::run(common, &parts, plane, &mut engine, narrator)?;
     plane.pulse().enter("closing the communicator");
     drop(session);
     plane.barrier(step("the end of the run", common.init_limit))?;
@@ -119,12 +124,16 @@ fn open(
     Ok(session)
 }
 
-/// The header's word for how the library runs a collective.
-fn call(what: &dyn Collective, session: &dyn Session) -> &'static str {
-    if session.ops(0).has_native(what.name()) {
+/// The header's word for how the library runs what is measured; `mixed` where that differs.
+fn call(parts: &[PlanSpec], session: &dyn Session) -> &'static str {
+    let is_native = |part: &PlanSpec| session.ops(0).has_native(part.collective.name());
+    let native = parts.iter().filter(|part| is_native(part)).count();
+    if native == parts.len() {
         "native"
-    } else {
+    } else if native == 0 {
         "composed"
+    } else {
+        "mixed"
     }
 }
 
@@ -182,21 +191,32 @@ fn buffer_limit(free: u64, sharers: u64) -> u64 {
     (free - reserve) / sharers.max(1) / 2
 }
 
-fn clamp(spec: &PlanSpec, limit: Limit) -> Result<PlanSpec, Fault> {
-    match limit.0 {
-        Some(limit) if limit < spec.sweep.min => Err(Fault::new(
+fn clamp(parts: &[PlanSpec], limit: Limit) -> Result<Vec<PlanSpec>, Fault> {
+    let Some(limit) = limit.0 else {
+        return Ok(parts.to_vec());
+    };
+    let smallest = parts.iter().map(|part| part.sweep.min).max();
+    if let Some(size) = smallest.filter(|size| limit < *size) {
+        return Err(Fault::new(
             Kind::Missing,
-            format!("there is not enough memory: buffers of {limit} are the most, the smallest size is {}", spec.sweep.min),
+            format!("there is not enough memory: buffers of {limit} are the most, the smallest size is {size}"),
         )
-        .hint("start with a smaller size, `-b`")),
-        Some(limit) => Ok(PlanSpec { sweep: spec.sweep.clamped(limit), ..spec.clone() }),
-        None => Ok(spec.clone()),
+        .hint("start with a smaller size, `-b`"));
     }
+    let clamped = parts.iter().map(|part| PlanSpec {
+        sweep: part.sweep.clamped(limit),
+        ..part.clone()
+    });
+    Ok(clamped.collect())
 }
 
 /// Compares digests before the first launch: ranks that would do different things stop here.
-fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) -> Result<(), Fault> {
-    let mine = plan::digest(spec, common.berths.world());
+fn agree_on_plan(
+    common: &Common<'_>,
+    parts: &[PlanSpec],
+    plane: &dyn Bootstrap,
+) -> Result<(), Fault> {
+    let mine = plan::digest_of(parts, common.berths.world());
     let step = step("the plan's digest", common.init_limit);
     plane.decide(step, mine.as_bytes(), &one_plan).map(drop)
 }
@@ -224,7 +244,7 @@ fn one_plan(all: &[Vec<u8>]) -> Result<Vec<u8>, Fault> {
 fn engine<'s>(
     common: &Common<'_>,
     seat: &ThreadSeat,
-    spec: &PlanSpec,
+    parts: &[PlanSpec],
     session: &'s mut dyn Session,
     plane: &'s dyn Bootstrap,
 ) -> Result<Engine<'s>, Fault> {
@@ -244,7 +264,7 @@ fn engine<'s>(
         plane,
         clock,
         &seats,
-        plan::max_bytes(spec),
+        plan::max_bytes_of(parts),
         common.rules,
     );
     let (engine, outcome) = split(made.map_err(|fault| fault.at(place(common, seat))));
@@ -265,34 +285,6 @@ fn prove_checker(
     let proved = first.map_or(Ok(()), |job| engine.prove_checker(job));
     let proved = proved.map_err(|fault| fault.at(place(common, seat)));
     plane.agree(step("the checker's test", common.init_limit), proved)
-}
-
-/// All cycles of the sweep; without end where the spec says so.
-fn sweep(
-    common: &Common<'_>,
-    spec: &PlanSpec,
-    engine: &mut Engine<'_>,
-    mut narrator: Option<&mut Narrator<'_>>,
-) -> Result<Tally, Fault> {
-    let mut tally = Tally::default();
-    let cycles = if spec.cycles == 0 {
-        u32::MAX
-    } else {
-        spec.cycles
-    };
-    for cycle in 0..cycles {
-        for job in plan::jobs(spec, common.berths.world(), cycle)? {
-            let Some(measured) = engine.run(&job)? else {
-                continue;
-            };
-            let row = super::narrator::row(job.case, measured, common.average);
-            tally.figures.add(&row);
-            if let Some(narrator) = narrator.as_deref_mut() {
-                narrator.row(&row)?;
-            }
-        }
-    }
-    Ok(tally)
 }
 
 fn step(name: &str, limit: Duration) -> Step<'_> {

@@ -32,6 +32,8 @@ pub struct Args {
     pub nccl_lib: Option<String>,
     /// Where the run's file goes.
     pub output: Option<String>,
+    /// Where nccl-tests' JSON goes (`-J`).
+    pub json: Option<String>,
     /// How long starting up may take, step by step.
     pub timeout_init: Duration,
     /// How long an operation may go without progress; none is for ever.
@@ -44,4 +46,28 @@ pub struct Args {
     pub sweep: Option<SweepArgs>,
     /// The command line, as given.
     pub argv: Vec<String>,
+}
+
+impl Args {
+    /// What is measured, part by part; one of a plain measurement.
+    pub fn parts(&self) -> Vec<PlanSpec> {
+        match &self.sweep {
+            None => vec![self.plan.clone()],
+            Some(sweep) => {
+                let steps = sweep.config.steps.iter();
+                steps.flat_map(|step| step.parts.clone()).collect()
+            }
+        }
+    }
+
+    /// How many parts each step has.
+    pub fn steps(&self) -> Vec<usize> {
+        match &self.sweep {
+            None => vec![1],
+            Some(sweep) => {
+                let steps = sweep.config.steps.iter();
+                steps.map(|step| step.parts.len()).collect()
+            }
+        }
+    }
 }

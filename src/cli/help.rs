@@ -10,6 +10,7 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
+  sweep  several collectives on one communicator, as a configuration says; kept and compared
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -40,6 +41,7 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
         None => Ok(help()),
         #[cfg(feature = "mpi")]
         Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
+        Some(word) if word == super::sweep::NAME => Ok(super::sweep::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
         Some(word) => Err(Fault::usage(format!(
             "there is no help on `{word}`; accepted: {}",

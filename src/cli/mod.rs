@@ -3,6 +3,7 @@
 //! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
 
 mod args;
+mod effort;
 pub mod environment;
 mod help;
 mod options;
@@ -14,6 +15,7 @@ mod resolve;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod tweaks;
 mod uneven;
 mod values;
 mod whereabouts;
@@ -85,7 +87,10 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Pars
     let argv: Vec<OsString> = argv.into_iter().collect();
     let word = argv.get(1).and_then(|word| word.to_str());
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
-    command.map_or_else(|| measure(&argv, env), |command| (command.parse)(&argv, env))
+    command.map_or_else(
+        || measure(&argv, env),
+        |command| (command.parse)(&argv, env),
+    )
 }
 
 fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {

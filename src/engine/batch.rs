@@ -10,6 +10,7 @@ use crate::base::Bytes;
 use crate::base::Fault;
 use crate::collective::Call;
 use crate::plan::Job;
+use crate::plan::effort;
 use crate::record::Blocking;
 use crate::record::Case;
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub struct Timing {
     pub total: Duration,
     /// The part spent enqueueing.
     pub issue: Duration,
+    /// The wait at the start line before it.
+    pub waited: Duration,
 }
 
 /// How many parts of the buffers the operations of a case rotate over.
@@ -33,8 +36,12 @@ pub(super) fn slots(capacity: Bytes, case: &Case) -> u64 {
 
 /// How many of them one timed loop touches.
 pub(super) fn slots_used(capacity: Bytes, case: &Case) -> u64 {
+    let iterations = match case.iterations {
+        0 => effort::MOST_PER_BATCH, // as many as are needed, so that a batch may have this many
+        iterations => iterations,
+    };
     slots(capacity, case)
-        .min(u64::from(case.iterations) * u64::from(case.ops_per_batch))
+        .min(u64::from(iterations) * u64::from(case.ops_per_batch))
         .max(1)
 }
 
@@ -44,11 +51,19 @@ const POLLS_BETWEEN_LOOKS: u32 = 256;
 impl Engine<'_> {
     /// Times one job from a common start line.
     pub(super) fn time(&mut self, job: &Job) -> Result<Timing, Fault> {
+        let arrived = self.clock.now();
         self.plane.start_line(self.step("the start line"))?;
-        match self.rules.blocking {
+        let waited = self.since(arrived);
+        let timing = match self.rules.blocking {
             Blocking::BarrierOutside => self.time_each_iteration(job),
             _ => self.time_all(job),
-        }
+        }?;
+        Ok(Timing { waited, ..timing })
+    }
+
+    /// Operations in a timed loop of a case.
+    pub(super) fn operations(&self, case: &Case) -> f64 {
+        f64::from(case.iterations) * f64::from(case.ops_per_batch)
     }
 
     fn time_all(&mut self, job: &Job) -> Result<Timing, Fault> {
@@ -61,6 +76,7 @@ impl Engine<'_> {
         Ok(Timing {
             total: self.since(start),
             issue,
+            waited: Duration::ZERO,
         })
     }
 
@@ -123,7 +139,7 @@ impl Engine<'_> {
         })
     }
 
-    fn since(&self, start: Duration) -> Duration {
+    pub(super) fn since(&self, start: Duration) -> Duration {
         self.clock.now().saturating_sub(start)
     }
 

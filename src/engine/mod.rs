@@ -3,6 +3,7 @@
 //! No printer, no progress bar and no verdict here. Every engine thread of the world runs the same
 //! jobs in the same order; samples meet over the control plane between jobs, never inside a timed window.
 
+mod auto;
 pub mod batch;
 pub mod clock;
 mod lane;
@@ -30,10 +31,14 @@ use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::plan::Job;
 use crate::plan::Work;
+use crate::record::Arrival;
 use crate::record::Blocking;
 use crate::record::Case;
 use crate::record::Mismatches;
+use crate::record::Quality;
 use crate::record::Sample;
+use crate::record::Sampling;
+use crate::record::Spent;
 use serde::Deserialize;
 use serde::Serialize;
 use std::sync::Arc;
@@ -81,9 +86,16 @@ pub struct Engine<'a> {
 /// What one thread tells the others about a job.
 #[derive(Debug, Serialize, Deserialize)]
 struct Told {
+    /// The thread's first rank.
+    rank: u32,
     time_us: f64,
     issue_us: f64,
+    waited_us: f64,
     found: Option<Mismatches>,
+    #[serde(skip)]
+    sampling: Option<Sampling>,
+    #[serde(skip)]
+    spent: Spent,
 }
 
 impl<'a> Engine<'a> {
@@ -145,14 +157,58 @@ impl<'a> Engine<'a> {
     }
 
     fn measure(&mut self, job: &Job) -> Result<Measured, Fault> {
+        let started = self.clock.now();
         self.enter(&job.case, "preparing");
         if let Some(reason) = self.try_once(job)? {
             return Ok(Measured::Waived(reason));
         }
         self.enter(&job.case, "measuring");
-        let timing = self.time(job)?;
-        let found = self.check(job)?;
-        self.gather(&job.case, timing, found)
+        let begun = self.clock.now();
+        let mut told = self.headline(job)?;
+        let checking = self.clock.now();
+        told.found = self.check(job)?;
+        told.spent.preparing_ms = millis(begun.saturating_sub(started));
+        told.spent.checking_ms = millis(self.since(checking));
+        told.spent.whole_ms = millis(self.since(started));
+        self.gather(&job.case, told)
+    }
+
+    /// The headline's figures on this thread.
+    fn headline(&mut self, job: &Job) -> Result<Told, Fault> {
+        let Some(wanted) = job.effort.precision else {
+            let timing = self.time(job)?;
+            let per_op = self.operations(&job.case);
+            return Ok(self.told(
+                micros(timing.total) / per_op,
+                micros(timing.issue) / per_op,
+                (timing.waited, timing.total),
+            ));
+        };
+        let sampled = self.sample(job, wanted)?;
+        let told = self.told(
+            sampled.time_us,
+            sampled.issue_us,
+            (sampled.waited, sampled.timed),
+        );
+        Ok(Told {
+            sampling: Some(sampled.sampling),
+            ..told
+        })
+    }
+
+    fn told(&self, time_us: f64, issue_us: f64, (waited, timed): (Duration, Duration)) -> Told {
+        Told {
+            rank: self.lanes.first().map_or(0, |lane| lane.rank.0),
+            time_us,
+            issue_us,
+            waited_us: micros(waited),
+            found: None,
+            sampling: None,
+            spent: Spent {
+                timed_ms: millis(timed),
+                ..Spent::default()
+            },
+        }
     }
 
     /// One untimed operation on fresh data, and agreement on whether there is such a thing here.
@@ -198,22 +254,13 @@ impl<'a> Engine<'a> {
     }
 
     /// Every thread's figures on every thread, so that all reach the same end.
-    fn gather(
-        &self,
-        case: &Case,
-        timing: batch::Timing,
-        found: Option<Mismatches>,
-    ) -> Result<Measured, Fault> {
+    fn gather(&self, case: &Case, mut told: Told) -> Result<Measured, Fault> {
         self.enter(case, "gathering");
-        let per_op = f64::from(case.iterations) * f64::from(case.ops_per_batch);
-        let micros = |spent: Duration| spent.as_secs_f64() * 1e6 / per_op;
-        let told = Told {
-            time_us: micros(timing.total),
-            issue_us: micros(timing.issue),
-            found,
-        };
+        let sampling = told.sampling.take(); // the same on all threads already
+        let spent = told.spent;
         let mut sample = Sample::default();
         let mut all: Option<Mismatches> = None;
+        let mut waits = Vec::new();
         for bytes in self
             .plane
             .all_gather(self.step("a row's times"), &bootstrap::encode(&told)?)?
@@ -221,11 +268,18 @@ impl<'a> Engine<'a> {
             let told: Told = bootstrap::decode(&bytes)?;
             sample.time_us.push(told.time_us);
             sample.issue_us.push(told.issue_us);
+            waits.push((told.waited_us, told.rank));
             if let Some(found) = told.found {
                 sample.wrong.push(found.wrong);
                 all.get_or_insert_default().add(found);
             }
         }
+        sample.quality = Quality {
+            sampling,
+            arrival: arrival(&waits),
+            spent: Some(spent),
+            ..Quality::default()
+        };
         Ok(Measured::Timed(sample, all))
     }
 
@@ -255,6 +309,24 @@ impl<'a> Engine<'a> {
             limit: self.rules.control_limit,
         }
     }
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// How far apart threads came to the start line, by how long each waited there; none where there is one.
+fn arrival(waits: &[(f64, u32)]) -> Option<Arrival> {
+    let (least, last_rank) = waits.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (most, _) = waits.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (waits.len() > 1).then_some(Arrival {
+        skew_us: most - least,
+        last_rank,
+    })
 }
 
 impl std::fmt::Debug for Engine<'_> {

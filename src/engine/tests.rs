@@ -208,6 +208,7 @@ fn spec() -> PlanSpec {
         checks: 2,
         blocking: Blocking::None,
         cycles: 1,
+        tweaks: crate::record::Tweaks::default(),
     }
 }
 

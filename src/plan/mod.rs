@@ -3,21 +3,20 @@
 //! It asks a collective for its numbers; after it nobody does. It knows no backend: what cannot be
 //! run is planned all the same and becomes a waived row later.
 
+pub mod effort;
 mod parts;
 
-pub use parts::{
-    Pass, check_all, digest_of, is_row, max_bytes_of, names_of, passes, settings_of,
-};
+pub use effort::{Effort, Precision};
+pub use parts::{Pass, check_all, digest_of, is_row, max_bytes_of, names_of, passes, settings_of};
 
 use crate::base::sweep::{Step, Sweep};
 use crate::base::{Bytes, DataType, Fault, Placement, Rank, RedOp, Uneven, World};
 use crate::collective::Collective;
 use crate::collective::Layout;
 use crate::collective::Operator;
-use crate::record::{Blocking, Case, Settings};
+use crate::record::{Blocking, Case, Settings, Tweaks};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
-use std::time::Duration;
 
 /// More jobs than this are refused: nobody waits for them, and they would not fit in memory.
 pub const MOST_JOBS: u64 = 1_000_000;
@@ -57,34 +56,8 @@ pub struct PlanSpec {
     pub blocking: Blocking,
     /// How often the sweep is run; 0 is for ever.
     pub cycles: u32,
-}
-
-/// How much is done for each size.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Effort {
-    /// Iterate until the median is known this well, instead of a number of times.
-    pub precision: Option<Precision>,
-    /// Measure single operations too, in a pass of their own.
-    pub distribution: bool,
-}
-
-/// When a size has been measured long enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Precision {
-    /// Half of the 95 % interval's width over the median comes down to this.
-    pub half_width: f64,
-    /// The time for a size that is spent at the most, in timed windows.
-    pub budget: Duration,
-}
-
-impl Default for Precision {
-    /// 1 % within 2 s.
-    fn default() -> Self {
-        Self {
-            half_width: 0.01,
-            budget: Duration::from_secs(2),
-        }
-    }
+    /// How operations are launched and what is told besides.
+    pub tweaks: Tweaks,
 }
 
 /// Which ranks are the root, one after the other (nccl-tests' `-r`).
@@ -175,7 +148,7 @@ pub fn check(spec: &PlanSpec, world: World) -> Result<(), Fault> {
 
 /// What identifies the plan: equal on ranks that will do the same, 16 hexadecimal digits.
 pub fn digest(spec: &PlanSpec, world: World) -> String {
-    let text = format!(
+    let mut text = format!(
         "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} n{} m{} w{} c{} z{:?} N{} ranks{}",
         spec.collective.name(),
         spec.dtypes,
@@ -194,6 +167,9 @@ pub fn digest(spec: &PlanSpec, world: World) -> String {
         spec.cycles,
         world,
     );
+    if !spec.tweaks.is_none() {
+        let _ = write!(text, " {:?}", spec.tweaks);
+    }
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().take(8).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -220,6 +196,7 @@ pub fn settings(spec: &PlanSpec, timestamps: bool) -> Settings {
         blocking: spec.blocking,
         cycles: spec.cycles,
         timestamps,
+        tweaks: spec.tweaks,
     }
 }
 

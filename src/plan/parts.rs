@@ -96,7 +96,9 @@ pub fn names_of(parts: &[PlanSpec]) -> String {
 /// `Usage`, as [`super::check`], and for a row that would be measured twice in a repetition: nobody
 /// could tell its two figures apart.
 pub fn check_all(parts: &[PlanSpec], world: World) -> Result<(), Fault> {
-    parts.iter().try_for_each(|part| super::check(part, world))?;
+    parts
+        .iter()
+        .try_for_each(|part| super::check(part, world))?;
     if parts.len() < 2 {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::collective;
 use crate::record::InPlace;
+use crate::record::Tweaks;
 
 fn spec(name: &str) -> PlanSpec {
     PlanSpec {
@@ -22,6 +23,7 @@ fn spec(name: &str) -> PlanSpec {
         checks: 1,
         blocking: Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     }
 }
 

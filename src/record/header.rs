@@ -114,8 +114,18 @@ pub struct Header {
     pub conditions: Option<Conditions>,
 }
 
+/// A mean bus bandwidth that a run must reach, and whether it did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BandwidthFloor {
+    /// What the mean is held against: nine tenths of what was asked for.
+    #[serde(serialize_with = "finite")]
+    pub floor_gbps: f64,
+    /// Whether the run measured something and its mean is not below.
+    pub met: bool,
+}
+
 /// The last line of a run's file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Footer {
     /// When it ended, RFC 3339 in UTC.
     pub ended: String,
@@ -134,6 +144,9 @@ pub struct Footer {
     /// Whether that was a signal, so that nothing need be wrong.
     #[serde(default)]
     pub interrupted: bool,
+    /// The bandwidth that was asked for (`NCCL_TESTS_MIN_BW`), where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_floor: Option<BandwidthFloor>,
     /// The devices' state after the last measurement; none where the run was ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,

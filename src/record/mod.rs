@@ -26,7 +26,7 @@ pub use case::{Case, InPlace};
 pub use conditions::{Conditions, DeviceState};
 pub use fingerprint::Fingerprint;
 pub use gate::{Floor, Limits};
-pub use header::{DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
+pub use header::{BandwidthFloor, DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
 pub use key::RowKey;
 pub use line::{Line, Run};
 pub use memory::MemoryUse;
@@ -38,7 +38,7 @@ pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Settings};
 pub use sweep::{Resumed, SweepRecord};
-pub use tweaks::{CtaPolicy, Registration};
+pub use tweaks::{CtaPolicy, Registration, Tweaks};
 pub use verdict::Verdict;
 
 /// Schema number of the lines that a run's file holds.

@@ -51,7 +51,7 @@ pub enum Outcome {
         bad: Vec<BadElement>,
         /// The times of single iterations, where they were asked for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        per_iteration: Option<PerIteration>,
+        per_iteration: Option<Box<PerIteration>>,
     },
     /// It cannot be run here.
     Waived {
@@ -81,7 +81,7 @@ impl Row {
     #[must_use]
     pub fn with_iterations(mut self, times: Option<PerIteration>) -> Self {
         if let Outcome::Measured { per_iteration, .. } = &mut self.outcome {
-            *per_iteration = times;
+            *per_iteration = times.map(Box::new);
         }
         self
     }

@@ -1,5 +1,6 @@
 //! What the engine yields for a case, before anybody computes with it.
 
+use super::Quality;
 use serde::{Deserialize, Serialize};
 
 /// One timed loop, as every engine thread of the world saw it.
@@ -15,6 +16,9 @@ pub struct Sample {
     /// clock, in the same order; empty where that was not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub iterations_us: Vec<Vec<f64>>,
+    /// How well all that is known.
+    #[serde(default, skip_serializing_if = "Quality::is_empty")]
+    pub quality: Quality,
 }
 
 /// A wrong element.

@@ -7,7 +7,7 @@ use ncclbench::bootstrap::Bootstrap;
 use ncclbench::collective::{self, Operator};
 use ncclbench::engine::{Engine, Measured, Rules, Seats, SystemClock};
 use ncclbench::plan::{self, PlanSpec, Roots};
-use ncclbench::record::{Blocking, Case};
+use ncclbench::record::{Blocking, Case, Tweaks};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +41,7 @@ pub(crate) fn everything(name: &str) -> Vec<PlanSpec> {
         checks: 1,
         blocking: Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     };
     SIZES.map(spec).to_vec()
 }

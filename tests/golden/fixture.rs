@@ -6,7 +6,7 @@ use ncclbench::digest::{self, Average, Figures};
 use ncclbench::plan::{self, PlanSpec, Work};
 use ncclbench::record::{
     DeviceRecord, Footer, Header, LibraryRecord, Mismatches, Outcome, Row, SCHEMA, Sample,
-    SeatRecord, Spread,
+    SeatRecord, Spread, Tweaks,
 };
 use ncclbench::{collective, report};
 use std::collections::BTreeMap;
@@ -122,10 +122,7 @@ fn footer(wrong_measurements: u64, average_busbw_gbps: f64) -> Footer {
         wrong_measurements,
         average_busbw_gbps,
         exit_code: 0,
-        fault: None,
-        interrupted: false,
-        conditions: None,
-        memory: None,
+        ..Footer::default()
     }
 }
 
@@ -170,6 +167,7 @@ fn spec(text: &'static str) -> PlanSpec {
         checks: number(" validation: ").parse().unwrap(),
         blocking: ncclbench::record::Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     }
 }
 
@@ -246,6 +244,7 @@ pub(crate) fn header() -> Header {
         checks: 1,
         blocking: ncclbench::record::Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     };
     Header {
         schema: SCHEMA,

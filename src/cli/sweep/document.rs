@@ -89,7 +89,8 @@ impl<'a> Keys<'a> {
     pub(super) fn need(&self, key: &'static str, what: &str) -> Result<Entry<'a>, Fault> {
         self.get(key).ok_or_else(|| {
             let key = joined(&self.path, key);
-            let at = self.table.keys().next().map(toml::Spanned::span);
+            let spans = self.table.keys().map(toml::Spanned::span);
+            let at = spans.min_by_key(|span| span.start);
             let text = format!("it is missing: {what}");
             self.document.fault(at, Some(&key), &text)
         })
@@ -107,9 +108,7 @@ impl<'a> Keys<'a> {
         names.sort_unstable();
         names.dedup();
         let text = format!("there is no such key; accepted here: {}", names.join(", "));
-        let fault = self
-            .document
-            .fault(Some(other.span()), Some(&key), &text);
+        let fault = self.document.fault(Some(other.span()), Some(&key), &text);
         Err(match nearest(other.get_ref(), &names) {
             Some(near) => fault.hint(format!("did you mean `{near}`?")),
             None => fault,
@@ -307,13 +306,21 @@ mod tests {
 
     #[test]
     fn what_is_not_toml_says_where() {
-        for (text, line) in [("a = \n", 1), ("a = 1\nb 2\n", 2), ("[x\n", 1), ("a=1\na=2\n", 2)] {
+        for (text, line) in [
+            ("a = \n", 1),
+            ("a = 1\nb 2\n", 2),
+            ("[x\n", 1),
+            ("a=1\na=2\n", 2),
+        ] {
             let document = Document {
                 name: "b.toml",
                 text,
             };
             let fault = document.parse().unwrap_err().to_string();
-            assert!(fault.starts_with(&format!("b.toml, line {line}")), "{fault}");
+            assert!(
+                fault.starts_with(&format!("b.toml, line {line}")),
+                "{fault}"
+            );
         }
     }
 

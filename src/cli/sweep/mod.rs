@@ -8,7 +8,7 @@ mod profiles;
 pub use config::{Config, StepArgs};
 
 use super::options::WorldOptions;
-use super::values::{MANY, file, seconds, seed, whole};
+use super::values::{file, seconds, seed, whole};
 use super::{Args, Parsed, registry, resolve};
 use crate::base::{Env, Fault};
 use crate::digest::Average;
@@ -169,6 +169,7 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
         host_label: options.world.host_label.clone(),
         launch: resolve::launch(options.world, timeout_init)?,
         output: None,
+        json: None,
         timeout_init,
         timeout_op: resolve::op_limit(0, options.timeout_op),
         seed: options.seed,

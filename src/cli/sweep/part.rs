@@ -9,7 +9,7 @@ use crate::cli::values;
 use crate::collective;
 use crate::collective::Collective;
 use crate::plan::{Effort, PlanSpec, Precision, Roots};
-use crate::record::Blocking;
+use crate::record::{Blocking, Tweaks};
 use std::time::Duration;
 
 /// A part as it was written: one plan for each of its collectives.
@@ -44,7 +44,8 @@ impl<'a> Lookup<'_, 'a> {
         range: std::ops::RangeInclusive<u32>,
         default: u32,
     ) -> Result<u32, Fault> {
-        self.get(key).map_or(Ok(default), |entry| entry.whole(range))
+        self.get(key)
+            .map_or(Ok(default), |entry| entry.whole(range))
     }
 
     /// Each value of a list, or the default where there is none.
@@ -67,7 +68,10 @@ impl<'a> Lookup<'_, 'a> {
 /// `Usage`, with file, line and key.
 pub(super) fn read<'a>(part: &Keys<'a>, defaults: Option<&Keys<'a>>) -> Result<Part, Fault> {
     let keys = Lookup { part, defaults };
-    let step = part.get("step").map(|entry| entry.text().map(str::to_owned)).transpose()?;
+    let step = part
+        .get("step")
+        .map(|entry| entry.text().map(str::to_owned))
+        .transpose()?;
     let (sweep, list) = sizes(&keys, part)?;
     let (iterations, precision) = iterations(&keys)?;
     let template = PlanSpec {
@@ -82,7 +86,9 @@ pub(super) fn read<'a>(part: &Keys<'a>, defaults: Option<&Keys<'a>>) -> Result<P
         placements: keys.list("placements", &Placement::ALL, placement)?,
         effort: Effort {
             precision,
-            distribution: keys.get("distribution").map_or(Ok(false), |entry| entry.flag())?,
+            distribution: keys
+                .get("distribution")
+                .map_or(Ok(false), |entry| entry.flag())?,
         },
         iterations,
         ops_per_batch: keys.whole("aggregate", 1..=1_000_000, 1)?,
@@ -90,11 +96,14 @@ pub(super) fn read<'a>(part: &Keys<'a>, defaults: Option<&Keys<'a>>) -> Result<P
         checks: keys.whole("checks", 0..=1_000_000, 1)?,
         blocking: Blocking::None,
         cycles: keys.whole("repeats", 1..=MOST_REPEATS, 1)?,
+        tweaks: Tweaks::default(),
     };
-    let plans = collectives(&keys, part)?.into_iter().map(|collective| PlanSpec {
-        collective,
-        ..template.clone()
-    });
+    let plans = collectives(&keys, part)?
+        .into_iter()
+        .map(|collective| PlanSpec {
+            collective,
+            ..template.clone()
+        });
     let plans = plans.collect();
     part.nothing_else()?;
     Ok(Part { step, plans })
@@ -105,7 +114,10 @@ fn collectives(
     part: &Keys<'_>,
 ) -> Result<Vec<&'static dyn Collective>, Fault> {
     if keys.get("collectives").is_none() {
-        part.need("collectives", "what to measure, e.g. `[\"allreduce\", \"alltoall\"]`")?;
+        part.need(
+            "collectives",
+            "what to measure, e.g. `[\"allreduce\", \"alltoall\"]`",
+        )?;
     }
     keys.list("collectives", &[], |entry| entry.read(collective::by_name))
 }
@@ -140,12 +152,19 @@ fn roots(keys: &Lookup<'_, '_>) -> Result<Roots, Fault> {
 fn sizes(keys: &Lookup<'_, '_>, part: &Keys<'_>) -> Result<(Sweep, Vec<Bytes>), Fault> {
     let Some(entry) = keys.get("sizes") else {
         let what = "`{ from = \"8\", to = \"16G\" }`, or a list of sizes";
-        return Err(part.need("sizes", what).err().unwrap_or_else(|| Fault::usage(what)));
+        return Err(part
+            .need("sizes", what)
+            .err()
+            .unwrap_or_else(|| Fault::usage(what)));
     };
     if entry.is_table() {
         return range(&entry).map(|sweep| (sweep, Vec::new()));
     }
-    let mut list = entry.each()?.iter().map(size).collect::<Result<Vec<_>, _>>()?;
+    let mut list = entry
+        .each()?
+        .iter()
+        .map(size)
+        .collect::<Result<Vec<_>, _>>()?;
     list.sort_unstable();
     list.dedup();
     let (first, last) = (list[0], list[list.len() - 1]);
@@ -197,8 +216,12 @@ fn size(entry: &Entry<'_>) -> Result<Bytes, Fault> {
 fn iterations(keys: &Lookup<'_, '_>) -> Result<(u32, Option<Precision>), Fault> {
     let plain = Precision::default();
     let precision = Precision {
-        half_width: keys.get("ci").map_or(Ok(plain.half_width), |entry| share(&entry))?,
-        budget: keys.get("budget").map_or(Ok(plain.budget), |entry| seconds(&entry))?,
+        half_width: keys
+            .get("ci")
+            .map_or(Ok(plain.half_width), |entry| share(&entry))?,
+        budget: keys
+            .get("budget")
+            .map_or(Ok(plain.budget), |entry| seconds(&entry))?,
     };
     let Some(entry) = keys.get("iters") else {
         return Ok((0, Some(precision)));

@@ -62,7 +62,10 @@ pub(super) fn find(word: &str) -> Result<(String, String), Fault> {
         ));
     }
     let text = std::fs::read_to_string(word).map_err(|error| {
-        Fault::usage(format!("the configuration `{word}` cannot be read: {error}")).hint(format!(
+        Fault::usage(format!(
+            "the configuration `{word}` cannot be read: {error}"
+        ))
+        .hint(format!(
             "name a file, or a profile that is built in: {}",
             names().join(", ")
         ))
@@ -102,6 +105,9 @@ mod tests {
     #[test]
     fn what_is_neither_profile_nor_file_is_told_the_profiles() {
         let fault = find("nigthly").unwrap_err().to_string();
-        assert!(fault.contains("nightly") && fault.contains("hint:"), "{fault}");
+        assert!(
+            fault.contains("nightly") && fault.contains("hint:"),
+            "{fault}"
+        );
     }
 }

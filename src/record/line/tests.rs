@@ -4,7 +4,7 @@ use super::*;
 use crate::base::sweep::Step;
 use crate::base::{Bytes, DataType, GBps, Kind, Micros, Placement};
 use crate::record::{
-    BadElement, Blocking, Case, InPlace, MemoryUse, Outcome, PerIteration, Settings, Spread,
+    BadElement, Blocking, Case, InPlace, MemoryUse, Outcome, PerIteration, Settings, Spread, Tweaks,
 };
 use proptest::prelude::*;
 
@@ -35,6 +35,7 @@ fn header() -> Header {
             blocking: Blocking::BarrierOutside,
             cycles: 1,
             timestamps: false,
+            tweaks: Tweaks::default(),
         },
         seed: Some(7),
         average: "mean".to_owned(),
@@ -72,7 +73,7 @@ fn row(index: u64) -> Row {
             wrong_threads: 1,
             unchecked: None,
             bad: vec![bad()],
-            per_iteration: Some(per_iteration()),
+            per_iteration: Some(Box::new(per_iteration())),
         }
     };
     Row {
@@ -142,14 +143,12 @@ fn footer() -> Footer {
         wrong_measurements: 1,
         average_busbw_gbps: 0.2,
         exit_code: 5,
-        fault: None,
-        interrupted: false,
-        conditions: None,
         memory: Some(MemoryUse {
             initialization_bytes: 1 << 30,
             user_bytes: 7,
             collective_bytes: -3,
         }),
+        ..Footer::default()
     }
 }
 

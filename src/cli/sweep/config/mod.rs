@@ -46,12 +46,18 @@ pub(super) fn read(name: &str, text: &str) -> Result<Config, Fault> {
     let document = Document { name, text };
     let table = document.parse()?;
     let keys = document.keys(&table);
-    let defaults = keys.get("defaults").map(|entry| entry.table()).transpose()?;
+    let defaults = keys
+        .get("defaults")
+        .map(|entry| entry.table())
+        .transpose()?;
     let compare = keys.get("compare").map(|entry| entry.table()).transpose()?;
     let config = Config {
         name: sweep_name(&keys)?,
         doctor: keys.get("doctor").map_or(Ok(false), |entry| entry.flag())?,
-        path: keys.get("path").map(|entry| one_of(&entry, PATHS)).transpose()?,
+        path: keys
+            .get("path")
+            .map(|entry| one_of(&entry, PATHS))
+            .transpose()?,
         steps: steps(&keys, defaults.as_ref())?,
         limits: compare.as_ref().map_or(Ok(Limits::default()), limits)?,
         baseline: baseline(compare.as_ref())?,
@@ -68,7 +74,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Config, Fault> {
 const PATHS: &[&str] = &["efa", "infiniband", "nvlink", "any"];
 
 fn sweep_name(keys: &Keys<'_>) -> Result<String, Fault> {
-    let entry = keys.need("name", "what the sweep is called, e.g. `name = \"nightly\"`")?;
+    let entry = keys.need(
+        "name",
+        "what the sweep is called, e.g. `name = \"nightly\"`",
+    )?;
     let name = entry.text()?;
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if name.is_empty() || !name.chars().all(plain) || name.starts_with('.') {
@@ -124,7 +133,9 @@ fn limits(keys: &Keys<'_>) -> Result<Limits, Fault> {
 
 fn baseline(compare: Option<&Keys<'_>>) -> Result<Option<String>, Fault> {
     let entry = compare.and_then(|keys| keys.get("baseline"));
-    entry.map(|entry| entry.text().map(str::to_owned)).transpose()
+    entry
+        .map(|entry| entry.text().map(str::to_owned))
+        .transpose()
 }
 
 fn floors(keys: &Keys<'_>) -> Result<Vec<Floor>, Fault> {
@@ -148,7 +159,10 @@ fn floor(entry: &Entry<'_>) -> Result<Floor, Fault> {
             .get("datatype")
             .map(|entry| entry.read(str::parse::<DataType>))
             .transpose()?,
-        placement: keys.get("placement").map(|entry| placement(&entry)).transpose()?,
+        placement: keys
+            .get("placement")
+            .map(|entry| placement(&entry))
+            .transpose()?,
         from,
         to,
         busbw_gbps: number("busbw")?,
@@ -156,8 +170,15 @@ fn floor(entry: &Entry<'_>) -> Result<Floor, Fault> {
         time_us: number("time")?,
     };
     keys.nothing_else()?;
-    if floor.busbw_gbps.or(floor.algbw_gbps).or(floor.time_us).is_none() {
-        return Err(entry.refuse("it asks for nothing: give `busbw` or `algbw` in GB/s, or `time` in µs"));
+    if floor
+        .busbw_gbps
+        .or(floor.algbw_gbps)
+        .or(floor.time_us)
+        .is_none()
+    {
+        return Err(
+            entry.refuse("it asks for nothing: give `busbw` or `algbw` in GB/s, or `time` in µs")
+        );
     }
     Ok(floor)
 }
@@ -166,7 +187,9 @@ fn floor(entry: &Entry<'_>) -> Result<Floor, Fault> {
 pub(super) fn placement(entry: &Entry<'_>) -> Result<Placement, Fault> {
     let names = Placement::ALL.map(|placement| placement.to_string());
     let word = one_of(entry, &names.each_ref().map(String::as_str))?;
-    let found = Placement::ALL.into_iter().find(|one| one.to_string() == word);
+    let found = Placement::ALL
+        .into_iter()
+        .find(|one| one.to_string() == word);
     found.ok_or_else(|| entry.refuse("it is no placement"))
 }
 

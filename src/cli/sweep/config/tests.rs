@@ -84,28 +84,116 @@ fn complains(from: &str, to: &str, complaint: &str) {
 #[test]
 fn complaints_name_file_line_and_key() {
     for (from, to, complaint) in [
-        ("warmup = 7", "warmpu = 7", "mine.toml, line 6, key `defaults.warmpu`: there is no such key"),
-        ("warmup = 7", "warmup = -7", "mine.toml, line 6, key `defaults.warmup`: expected a whole number from 0"),
-        ("\"all_reduce\"", "\"allredcue\"", "mine.toml, line 10, key `part[0].collectives[0]`: unknown collective"),
-        ("\"bf16\"", "\"float99\"", "mine.toml, line 11, key `part[0].datatypes[1]`: "),
-        ("\"1M\", 8", "\"1M\", \"8X\"", "mine.toml, line 12, key `part[0].sizes[1]`: invalid size `8X`"),
-        ("[\"1M\", 8, \"64K\"]", "[]", "mine.toml, line 12, key `part[0].sizes`: expected at least one value"),
-        ("repeats = 3", "repeats = 0", "mine.toml, line 13, key `part[0].repeats`: expected a whole number from 1"),
-        ("step = \"two\"", "step = 2", "mine.toml, line 15, key `part[1].step`: expected a text"),
-        ("from = \"8\"", "from = \"8K\"", "mine.toml, line 18, key `part[1].sizes`: the smallest size"),
-        ("factor = 4", "factor = 1", "mine.toml, line 18, key `part[1].sizes.factor`: "),
-        ("factor = 4", "factor = 4, step = 8", "mine.toml, line 18, key `part[1].sizes.step`: there is a `factor`"),
-        ("\"in-place\"", "\"inplace\"", "mine.toml, line 19, key `part[1].placements[0]`: `inplace` is none of"),
-        ("iters = \"auto\"", "iters = \"automatic\"", "mine.toml, line 20, key `part[1].iters`: "),
-        ("ci = \"2%\"", "ci = \"200%\"", "mine.toml, line 21, key `part[1].ci`: "),
-        ("budget = 0.5", "budget = 0", "mine.toml, line 22, key `part[1].budget`: expected a number above 0"),
-        ("distribution = true", "distribution = 1", "mine.toml, line 24, key `part[1].distribution`: expected true"),
-        ("latency = 0.2", "latncy = 0.2", "mine.toml, line 27, key `compare.latncy`: there is no such key"),
-        ("busbw = 300", "busbw = nan", "mine.toml, line 31, key `gate.floor[0].busbw`: expected a number"),
-        ("busbw = 300", "", "mine.toml, line 28, key `gate.floor[0]`: it asks for nothing"),
-        ("path = \"efa\"", "path = \"tcp\"", "mine.toml, line 4, key `path`: `tcp` is none of"),
-        ("name = \"mine\"", "name = \"../mine\"", "mine.toml, line 2, key `name`: "),
-        ("name = \"mine\"", "", "mine.toml, line 3, key `name`: it is missing"),
+        (
+            "warmup = 7",
+            "warmpu = 7",
+            "mine.toml, line 6, key `defaults.warmpu`: there is no such key",
+        ),
+        (
+            "warmup = 7",
+            "warmup = -7",
+            "mine.toml, line 6, key `defaults.warmup`: expected a whole number from 0",
+        ),
+        (
+            "\"all_reduce\"",
+            "\"allredcue\"",
+            "mine.toml, line 10, key `part[0].collectives[0]`: unknown collective",
+        ),
+        (
+            "\"bf16\"",
+            "\"float99\"",
+            "mine.toml, line 11, key `part[0].datatypes[1]`: ",
+        ),
+        (
+            "\"1M\", 8",
+            "\"1M\", \"8X\"",
+            "mine.toml, line 12, key `part[0].sizes[1]`: invalid size `8X`",
+        ),
+        (
+            "[\"1M\", 8, \"64K\"]",
+            "[]",
+            "mine.toml, line 12, key `part[0].sizes`: expected at least one value",
+        ),
+        (
+            "repeats = 3",
+            "repeats = 0",
+            "mine.toml, line 13, key `part[0].repeats`: expected a whole number from 1",
+        ),
+        (
+            "step = \"two\"",
+            "step = 2",
+            "mine.toml, line 15, key `part[1].step`: expected a text",
+        ),
+        (
+            "from = \"8\"",
+            "from = \"8K\"",
+            "mine.toml, line 18, key `part[1].sizes`: the smallest size",
+        ),
+        (
+            "factor = 4",
+            "factor = 1",
+            "mine.toml, line 18, key `part[1].sizes.factor`: ",
+        ),
+        (
+            "factor = 4",
+            "factor = 4, step = 8",
+            "mine.toml, line 18, key `part[1].sizes.step`: there is a `factor`",
+        ),
+        (
+            "\"in-place\"",
+            "\"inplace\"",
+            "mine.toml, line 19, key `part[1].placements[0]`: `inplace` is none of",
+        ),
+        (
+            "iters = \"auto\"",
+            "iters = \"automatic\"",
+            "mine.toml, line 20, key `part[1].iters`: ",
+        ),
+        (
+            "ci = \"2%\"",
+            "ci = \"200%\"",
+            "mine.toml, line 21, key `part[1].ci`: ",
+        ),
+        (
+            "budget = 0.5",
+            "budget = 0",
+            "mine.toml, line 22, key `part[1].budget`: expected a number above 0",
+        ),
+        (
+            "distribution = true",
+            "distribution = 1",
+            "mine.toml, line 24, key `part[1].distribution`: expected true",
+        ),
+        (
+            "latency = 0.2",
+            "latncy = 0.2",
+            "mine.toml, line 27, key `compare.latncy`: there is no such key",
+        ),
+        (
+            "busbw = 300",
+            "busbw = nan",
+            "mine.toml, line 31, key `gate.floor[0].busbw`: expected a number",
+        ),
+        (
+            "busbw = 300",
+            "",
+            "mine.toml, line 28, key `gate.floor[0]`: it asks for nothing",
+        ),
+        (
+            "path = \"efa\"",
+            "path = \"tcp\"",
+            "mine.toml, line 4, key `path`: `tcp` is none of",
+        ),
+        (
+            "name = \"mine\"",
+            "name = \"../mine\"",
+            "mine.toml, line 2, key `name`: ",
+        ),
+        (
+            "name = \"mine\"",
+            "",
+            "mine.toml, line 3, key `name`: it is missing",
+        ),
     ] {
         complains(from, to, complaint);
     }
@@ -114,7 +202,11 @@ fn complaints_name_file_line_and_key() {
 #[test]
 fn a_step_that_is_taken_up_again_is_refused() {
     let more = "[[part]]\nstep = \"one\"\ncollectives = \"reduce\"\nsizes = 8\n[compare]";
-    complains("[compare]", more, "mine.toml, line 25, key `part[2]`: step `one` was left");
+    complains(
+        "[compare]",
+        more,
+        "mine.toml, line 25, key `part[2]`: step `one` was left",
+    );
 }
 
 #[test]
@@ -122,10 +214,21 @@ fn what_a_part_cannot_do_without_is_asked_for() {
     let without = |line: &str| GOOD.replacen(line, "", 1);
     for (line, key) in [
         ("collectives = \"broadcast\"", "part[1].collectives"),
-        ("sizes = { from = \"8\", to = \"1K\", factor = 4 }", "part[1].sizes"),
+        (
+            "sizes = { from = \"8\", to = \"1K\", factor = 4 }",
+            "part[1].sizes",
+        ),
     ] {
         let fault = read("mine.toml", &without(line)).unwrap_err().to_string();
-        assert!(fault.contains(&format!("key `{key}`: it is missing")), "{fault}");
+        assert!(
+            fault.contains(&format!("key `{key}`: it is missing")),
+            "{fault}"
+        );
     }
-    assert!(read("empty.toml", "").unwrap_err().to_string().contains("`name`: it is missing"));
+    assert!(
+        read("empty.toml", "")
+            .unwrap_err()
+            .to_string()
+            .contains("`name`: it is missing")
+    );
 }

@@ -1,0 +1,189 @@
+//! All rows of a run in order: step by step, pass by pass, without those that an interrupted run has.
+
+use super::narrator::Narrator;
+use super::worker::Common;
+use super::worker::Tally;
+use crate::base::Fault;
+use crate::bootstrap;
+use crate::bootstrap::Bootstrap;
+use crate::digest::Figures;
+use crate::engine::Engine;
+use crate::plan;
+use crate::plan::Job;
+use crate::plan::Pass;
+use crate::plan::PlanSpec;
+use crate::plan::Work;
+use serde::Deserialize;
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// What an interrupted run has already, as every thread must know it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Done {
+    /// Its rows, counted over all passes.
+    pub(super) rows: HashSet<u64>,
+    /// What they came to.
+    pub(super) figures: Figures,
+}
+
+/// One thread on its way through the rows.
+struct Rounds<'r, 'e, 'n> {
+    common: &'r Common<'r>,
+    parts: &'r [PlanSpec],
+    engine: &'r mut Engine<'e>,
+    narrator: Option<&'r mut Narrator<'n>>,
+    done: Done,
+    /// Rows of all passes so far, those that are there already included.
+    row: u64,
+    warmed: HashSet<usize>,
+    tally: Tally,
+}
+
+/// Measures all rows; without end where the only part says so.
+///
+/// # Errors
+/// Whatever ends the run.
+pub(super) fn run(
+    common: &Common<'_>,
+    parts: &[PlanSpec],
+    plane: &dyn Bootstrap,
+    engine: &mut Engine<'_>,
+    narrator: Option<&mut Narrator<'_>>,
+) -> Result<Tally, Fault> {
+    let done = done(common, parts, plane, narrator.as_deref())?;
+    let tally = Tally {
+        figures: done.figures.clone(),
+        ..Tally::default()
+    };
+    let mut rounds = Rounds {
+        common,
+        parts,
+        engine,
+        narrator,
+        done,
+        row: 0,
+        warmed: HashSet::new(),
+        tally,
+    };
+    rounds.run()?;
+    Ok(rounds.tally)
+}
+
+/// What the first thread read of an interrupted run, on all threads.
+fn done(
+    common: &Common<'_>,
+    parts: &[PlanSpec],
+    plane: &dyn Bootstrap,
+    narrator: Option<&Narrator<'_>>,
+) -> Result<Done, Fault> {
+    if !common.resumes {
+        return Ok(Done::default());
+    }
+    let mine = match narrator {
+        Some(narrator) => narrator.done(parts, &common.steps)?,
+        None => Done::default(),
+    };
+    let step = bootstrap::Step {
+        name: "the rows that are there already",
+        limit: common.init_limit,
+    };
+    bootstrap::decode(&plane.broadcast(step, &bootstrap::encode(&mine)?)?)
+}
+
+impl Rounds<'_, '_, '_> {
+    fn run(&mut self) -> Result<(), Fault> {
+        let (parts, common) = (self.parts, self.common);
+        for pass in plan::passes(parts, &common.steps) {
+            self.pass(pass)?;
+        }
+        Ok(())
+    }
+
+    /// One pass; nothing at all happens in one whose rows are all there.
+    fn pass(&mut self, pass: Pass) -> Result<(), Fault> {
+        let part = &self.parts[pass.part];
+        let jobs = plan::jobs(part, self.common.berths.world(), pass.cycle)?;
+        let first = self.row;
+        let rows = jobs.iter().filter(|job| plan::is_row(job)).count() as u64;
+        self.row += rows;
+        if (first..self.row).all(|row| self.done.rows.contains(&row)) {
+            return Ok(());
+        }
+        if let Some(narrator) = self.narrator.as_deref_mut() {
+            narrator.open_section(part)?;
+        }
+        self.warm_up(pass)?;
+        self.measure(&jobs, first, pass)?;
+        match self.narrator.as_deref_mut() {
+            Some(narrator) => narrator.close_section(),
+            None => Ok(()),
+        }
+    }
+
+    /// What is warmed up before a part's first pass is done before the first pass that is run.
+    fn warm_up(&mut self, pass: Pass) -> Result<(), Fault> {
+        if pass.cycle == 0 || !self.warmed.insert(pass.part) {
+            return Ok(());
+        }
+        let world = self.common.berths.world();
+        for job in plan::jobs(&self.parts[pass.part], world, 0)? {
+            if job.work == Work::WarmUp {
+                self.engine.run(&job)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, jobs: &[Job], first: u64, pass: Pass) -> Result<(), Fault> {
+        self.warmed.insert(pass.part);
+        let mut row = first;
+        for job in jobs {
+            let is_row = plan::is_row(job);
+            if is_row {
+                row += 1;
+            }
+            if is_row && self.done.rows.contains(&(row - 1)) {
+                continue;
+            }
+            self.run_job(job)?;
+        }
+        Ok(())
+    }
+
+    fn run_job(&mut self, job: &Job) -> Result<(), Fault> {
+        let Some(measured) = self.engine.run(job)? else {
+            return Ok(());
+        };
+        let row = super::narrator::row(job.case.clone(), measured, self.common.average);
+        self.tally.figures.add(&row);
+        match self.narrator.as_deref_mut() {
+            Some(narrator) => narrator.row(&row),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Which rows of all passes a run has, by what each of them measured.
+///
+/// # Errors
+/// Those of [`plan::jobs`].
+pub(super) fn rows_of(
+    has: &HashSet<(crate::record::RowKey, u32)>,
+    parts: &[PlanSpec],
+    steps: &[usize],
+    world: crate::base::World,
+) -> Result<HashSet<u64>, Fault> {
+    let (mut rows, mut row) = (HashSet::new(), 0);
+    for pass in plan::passes(parts, steps) {
+        for job in plan::jobs(&parts[pass.part], world, pass.cycle)? {
+            if !plan::is_row(&job) {
+                continue;
+            }
+            if has.contains(&(crate::record::RowKey::of(&job.case), pass.cycle)) {
+                rows.insert(row);
+            }
+            row += 1;
+        }
+    }
+    Ok(rows)
+}

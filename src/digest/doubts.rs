@@ -1,0 +1,188 @@
+//! Why a row may not be trusted: marks with reasons, from what was measured beside the headline.
+
+use crate::record::{Doubt, Mark, Outcome, Quality, Sampling, Stop};
+
+/// Issue time by time from which on the host is what is measured.
+const LAUNCH_BOUND: f64 = 0.9;
+/// 90th percentile by median from which on times scatter too much.
+const SCATTER: f64 = 1.3;
+/// Headline by mean of the distribution pass from which on the headline was cold.
+const COLD: f64 = 1.2;
+
+/// The row's quality: what the engine saw, and what it gives reason to doubt.
+pub(super) fn quality(seen: &Quality, outcome: &Outcome) -> Quality {
+    let mut quality = seen.clone();
+    if let Outcome::Measured { time, issue, .. } = outcome {
+        let marks = [unstable(&quality), launch_bound(time.max_us, issue.max_us)];
+        quality.marks.extend(marks.into_iter().flatten());
+        let is_cold = |mark: &Mark| mark.doubt == Doubt::Cold;
+        if let Some(index) = quality.marks.iter().position(is_cold)
+            && !confirms_cold(&quality, time.max_us)
+        {
+            quality.marks.remove(index);
+        }
+    }
+    quality
+}
+
+fn mark(doubt: Doubt, reason: String) -> Mark {
+    Mark { doubt, reason }
+}
+
+fn unstable(quality: &Quality) -> Option<Mark> {
+    let sampling = quality.sampling.as_ref().and_then(wide);
+    sampling.or_else(|| {
+        let slowest = quality.distribution.as_ref()?.slowest;
+        (slowest.p90_us > SCATTER * slowest.p50_us).then(|| {
+            let reason = format!(
+                "one of ten operations takes {:.2} times the median or more",
+                slowest.p90_us / slowest.p50_us
+            );
+            mark(Doubt::Unstable, reason)
+        })
+    })
+}
+
+/// The median is known less well than was asked for.
+fn wide(sampling: &Sampling) -> Option<Mark> {
+    if sampling.stop == Stop::Narrow {
+        return None;
+    }
+    let batches = sampling.batch_us.len();
+    let target = sampling.target * 100.0;
+    let reason = match sampling.half_width {
+        Some(width) => format!(
+            "the median is known to ±{:.1} % after {batches} batches, ±{target} % was asked for",
+            width * 100.0
+        ),
+        None => format!("{batches} batches are too few to say how well the median is known"),
+    };
+    Some(mark(Doubt::Unstable, reason))
+}
+
+fn launch_bound(time_us: f64, issue_us: f64) -> Option<Mark> {
+    (issue_us >= LAUNCH_BOUND * time_us && time_us > 0.0).then(|| {
+        let reason = format!(
+            "enqueueing took {issue_us:.2} of {time_us:.2} us: the host was measured, not the network"
+        );
+        mark(Doubt::LaunchBound, reason)
+    })
+}
+
+/// Whether a first row without a warm-up was slower than what was measured after it; without a
+/// distribution pass nothing speaks for it.
+fn confirms_cold(quality: &Quality, time_us: f64) -> bool {
+    let Some(distribution) = &quality.distribution else {
+        return true;
+    };
+    // the pass's mean follows from the perturbation: mean / headline − 1
+    1.0 / (1.0 + distribution.perturbation) >= COLD && time_us > 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Distribution, Percentiles};
+
+    fn sampling(stop: Stop, half_width: Option<f64>) -> Sampling {
+        Sampling {
+            iterations: 120,
+            batch_iterations: 20,
+            batch_us: vec![1.0; 6],
+            median_us: 1.0,
+            interval_us: None,
+            half_width,
+            target: 0.01,
+            lag1: None,
+            merged: 1,
+            stop,
+        }
+    }
+
+    fn distribution(p90_us: f64, perturbation: f64) -> Distribution {
+        Distribution {
+            clock: "host clock".to_owned(),
+            operations: 200,
+            slowest: Percentiles {
+                p50_us: 10.0,
+                p90_us,
+                ..Percentiles::default()
+            },
+            ranks: Vec::new(),
+            perturbation,
+        }
+    }
+
+    fn doubts(quality: Quality, time_us: f64, issue_us: f64) -> Vec<Doubt> {
+        let spread = |value| crate::record::Spread {
+            mean_us: value,
+            min_us: value,
+            max_us: value,
+            rank0_us: value,
+        };
+        let outcome = Outcome::Measured {
+            time_us: crate::base::Micros(time_us),
+            time: spread(time_us),
+            issue: spread(issue_us),
+            algbw_gbps: crate::base::GBps(1.0),
+            busbw_gbps: crate::base::GBps(1.0),
+            wrong: None,
+            wrong_threads: 0,
+            unchecked: None,
+            bad: Vec::new(),
+            per_iteration: None,
+        };
+        let quality = super::quality(&quality, &outcome);
+        quality.marks.iter().map(|mark| mark.doubt).collect()
+    }
+
+    #[test]
+    fn a_row_that_nothing_speaks_against_has_no_mark() {
+        let quality = Quality {
+            sampling: Some(sampling(Stop::Narrow, Some(0.009))),
+            distribution: Some(distribution(11.0, 0.03)),
+            ..Quality::default()
+        };
+        assert_eq!(doubts(quality, 10.0, 3.0), []);
+    }
+
+    #[test]
+    fn a_median_that_is_known_too_badly_or_not_at_all_is_unstable() {
+        for half_width in [Some(0.08), None] {
+            let quality = Quality {
+                sampling: Some(sampling(Stop::Budget, half_width)),
+                ..Quality::default()
+            };
+            assert_eq!(doubts(quality, 10.0, 3.0), [Doubt::Unstable]);
+        }
+    }
+
+    #[test]
+    fn operations_that_scatter_are_unstable() {
+        let quality = Quality {
+            distribution: Some(distribution(14.0, 0.0)),
+            ..Quality::default()
+        };
+        assert_eq!(doubts(quality, 10.0, 3.0), [Doubt::Unstable]);
+    }
+
+    #[test]
+    fn a_host_that_enqueues_as_long_as_it_takes_is_what_is_measured() {
+        assert_eq!(doubts(Quality::default(), 10.0, 9.5), [Doubt::LaunchBound]);
+        assert_eq!(doubts(Quality::default(), 10.0, 8.0), []);
+    }
+
+    #[test]
+    fn a_first_row_is_cold_unless_what_followed_was_as_slow() {
+        let cold = |distribution| Quality {
+            marks: vec![mark(Doubt::Cold, "no warm-up".to_owned())],
+            distribution,
+            ..Quality::default()
+        };
+        assert_eq!(doubts(cold(None), 10.0, 1.0), [Doubt::Cold]);
+        let slower = Some(distribution(11.0, -0.4));
+        assert_eq!(doubts(cold(slower), 10.0, 1.0), [Doubt::Cold]);
+        let alike = Some(distribution(11.0, 0.02));
+        assert_eq!(doubts(cold(alike), 10.0, 1.0), []);
+    }
+}
