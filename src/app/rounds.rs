@@ -66,7 +66,11 @@ pub(super) fn run(
         tally,
     };
     rounds.run()?;
-    Ok(rounds.tally)
+    let mut tally = rounds.tally;
+    tally.floor = common
+        .floor_gbps
+        .map(|asked| super::floor::held(asked, &tally.figures));
+    Ok(tally)
 }
 
 /// What the first thread read of an interrupted run, on all threads.

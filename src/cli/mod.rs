@@ -5,8 +5,12 @@
 mod args;
 mod effort;
 pub mod environment;
+mod guise;
 mod help;
+mod links;
+mod nccl_tests;
 mod options;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod refusal;
@@ -21,6 +25,9 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use guise::Guise;
+pub use links::LinksArgs;
+pub use path::PathArgs;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use sweep::{Config, Resume, StepArgs, SweepArgs};
@@ -39,10 +46,14 @@ pub enum Parsed {
     /// Measure two ranks alone.
     #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
+    /// Judge a network path by recorded evidence.
+    Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
     /// Measure several collectives on one communicator.
     Sweep(Box<Args>),
+    /// Make links to this program under nccl-tests' names.
+    Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
     Text(String),
 }
@@ -74,6 +85,14 @@ const COMMANDS: &[Command] = &[
         parse: sweep::parse,
     },
     Command {
+        name: links::NAME,
+        parse: |argv, _| links::parse(argv),
+    },
+    Command {
+        name: path::NAME,
+        parse: |argv, _| path::parse(argv),
+    },
+    Command {
         name: whereabouts::NAME,
         parse: |argv, _| whereabouts::parse(argv),
     },
@@ -85,15 +104,19 @@ const COMMANDS: &[Command] = &[
 /// `Usage`, naming the option and what it accepts.
 pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Parsed, Fault> {
     let argv: Vec<OsString> = argv.into_iter().collect();
+    let guise = Guise::of(argv.first());
+    if guise.is_nccl_tests() {
+        return measure(&guise::written_out(&argv)?, &guise, env);
+    }
     let word = argv.get(1).and_then(|word| word.to_str());
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
     command.map_or_else(
-        || measure(&argv, env),
+        || measure(&argv, &guise, env),
         |command| (command.parse)(&argv, env),
     )
 }
 
-fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
+fn measure(argv: &[OsString], guise: &Guise, env: &Env) -> Result<Parsed, Fault> {
     let options = match options::Options::try_parse_from(argv) {
         Ok(options) => options,
         Err(error) => return text_or_fault(&error),
@@ -105,7 +128,7 @@ fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    resolve::resolve(options, argv, env).map(|args| Parsed::Measure(Box::new(args)))
+    resolve::resolve(options, guise, argv, env).map(|args| Parsed::Measure(Box::new(args)))
 }
 
 /// clap hands help and version over as errors.

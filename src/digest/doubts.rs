@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    fn doubts(quality: Quality, time_us: f64, issue_us: f64) -> Vec<Doubt> {
+    fn doubts(quality: &Quality, time_us: f64, issue_us: f64) -> Vec<Doubt> {
         let spread = |value| crate::record::Spread {
             mean_us: value,
             min_us: value,
@@ -132,7 +132,7 @@ mod tests {
             bad: Vec::new(),
             per_iteration: None,
         };
-        let quality = super::quality(&quality, &outcome);
+        let quality = super::quality(quality, &outcome);
         quality.marks.iter().map(|mark| mark.doubt).collect()
     }
 
@@ -143,7 +143,7 @@ mod tests {
             distribution: Some(distribution(11.0, 0.03)),
             ..Quality::default()
         };
-        assert_eq!(doubts(quality, 10.0, 3.0), []);
+        assert_eq!(doubts(&quality, 10.0, 3.0), []);
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
                 sampling: Some(sampling(Stop::Budget, half_width)),
                 ..Quality::default()
             };
-            assert_eq!(doubts(quality, 10.0, 3.0), [Doubt::Unstable]);
+            assert_eq!(doubts(&quality, 10.0, 3.0), [Doubt::Unstable]);
         }
     }
 
@@ -163,13 +163,13 @@ mod tests {
             distribution: Some(distribution(14.0, 0.0)),
             ..Quality::default()
         };
-        assert_eq!(doubts(quality, 10.0, 3.0), [Doubt::Unstable]);
+        assert_eq!(doubts(&quality, 10.0, 3.0), [Doubt::Unstable]);
     }
 
     #[test]
     fn a_host_that_enqueues_as_long_as_it_takes_is_what_is_measured() {
-        assert_eq!(doubts(Quality::default(), 10.0, 9.5), [Doubt::LaunchBound]);
-        assert_eq!(doubts(Quality::default(), 10.0, 8.0), []);
+        assert_eq!(doubts(&Quality::default(), 10.0, 9.5), [Doubt::LaunchBound]);
+        assert_eq!(doubts(&Quality::default(), 10.0, 8.0), []);
     }
 
     #[test]
@@ -179,10 +179,10 @@ mod tests {
             distribution,
             ..Quality::default()
         };
-        assert_eq!(doubts(cold(None), 10.0, 1.0), [Doubt::Cold]);
+        assert_eq!(doubts(&cold(None), 10.0, 1.0), [Doubt::Cold]);
         let slower = Some(distribution(11.0, -0.4));
-        assert_eq!(doubts(cold(slower), 10.0, 1.0), [Doubt::Cold]);
+        assert_eq!(doubts(&cold(slower), 10.0, 1.0), [Doubt::Cold]);
         let alike = Some(distribution(11.0, 0.02));
-        assert_eq!(doubts(cold(alike), 10.0, 1.0), []);
+        assert_eq!(doubts(&cold(alike), 10.0, 1.0), []);
     }
 }

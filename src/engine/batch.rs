@@ -45,6 +45,11 @@ pub(super) fn slots_used(capacity: Bytes, case: &Case) -> u64 {
         .max(1)
 }
 
+/// Operations in a timed loop of a case.
+pub(super) fn operations(case: &Case) -> f64 {
+    f64::from(case.iterations) * f64::from(case.ops_per_batch)
+}
+
 /// How many polls pass between two looks at whether the run has ended elsewhere.
 const POLLS_BETWEEN_LOOKS: u32 = 256;
 
@@ -59,11 +64,6 @@ impl Engine<'_> {
             _ => self.time_all(job),
         }?;
         Ok(Timing { waited, ..timing })
-    }
-
-    /// Operations in a timed loop of a case.
-    pub(super) fn operations(&self, case: &Case) -> f64 {
-        f64::from(case.iterations) * f64::from(case.ops_per_batch)
     }
 
     fn time_all(&mut self, job: &Job) -> Result<Timing, Fault> {

@@ -177,7 +177,7 @@ impl<'a> Engine<'a> {
     fn headline(&mut self, job: &Job) -> Result<Told, Fault> {
         let Some(wanted) = job.effort.precision else {
             let timing = self.time(job)?;
-            let per_op = self.operations(&job.case);
+            let per_op = batch::operations(&job.case);
             return Ok(self.told(
                 micros(timing.total) / per_op,
                 micros(timing.issue) / per_op,
@@ -274,12 +274,12 @@ impl<'a> Engine<'a> {
                 all.get_or_insert_default().add(found);
             }
         }
-        sample.quality = Quality {
+        sample.quality = Box::new(Quality {
             sampling,
             arrival: arrival(&waits),
             spent: Some(spent),
             ..Quality::default()
-        };
+        });
         Ok(Measured::Timed(sample, all))
     }
 

@@ -196,6 +196,7 @@ pub fn settings(spec: &PlanSpec, timestamps: bool) -> Settings {
         blocking: spec.blocking,
         cycles: spec.cycles,
         timestamps,
+        table_release: None,
         tweaks: spec.tweaks,
     }
 }

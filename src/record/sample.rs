@@ -17,8 +17,8 @@ pub struct Sample {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub iterations_us: Vec<Vec<f64>>,
     /// How well all that is known.
-    #[serde(default, skip_serializing_if = "Quality::is_empty")]
-    pub quality: Quality,
+    #[serde(default)]
+    pub quality: Box<Quality>,
 }
 
 /// A wrong element.

@@ -53,7 +53,9 @@ pub(in crate::app) fn text(args: &Args) -> Result<String, Fault> {
     for pass in plan::passes(&parts, &steps) {
         let jobs = plan::jobs(&parts[pass.part], world, pass.cycle)?;
         rows += jobs.iter().filter(|job| plan::is_row(job)).count();
-        jobs.iter().for_each(|job| whole.add(estimate(job)));
+        for job in &jobs {
+            whole.add(estimate(job));
+        }
         if listed.is_none_or(|part| part < pass.part) {
             listed = Some(pass.part);
             let name = args

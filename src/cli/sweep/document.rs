@@ -4,6 +4,7 @@
 
 use crate::base::Fault;
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
@@ -63,10 +64,10 @@ impl<'t> Document<'t> {
         if let Some(at) = at {
             let before = self.text.get(..at.start).unwrap_or(self.text);
             let line = before.matches('\n').count() + 1;
-            place.push_str(&format!(", line {line}"));
+            let _ = write!(place, ", line {line}");
         }
         if let Some(key) = key {
-            place.push_str(&format!(", key `{key}`"));
+            let _ = write!(place, ", key `{key}`");
         }
         Fault::usage(message).while_doing(place)
     }

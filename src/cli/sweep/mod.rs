@@ -9,7 +9,7 @@ pub use config::{Config, StepArgs};
 
 use super::options::WorldOptions;
 use super::values::{file, seconds, seed, whole};
-use super::{Args, Parsed, registry, resolve};
+use super::{Args, Guise, Parsed, registry, resolve};
 use crate::base::{Env, Fault};
 use crate::digest::Average;
 use clap::{CommandFactory as _, Parser};
@@ -158,12 +158,16 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
         _ => Resume::File(file),
     });
     Ok(Args {
+        guise: Guise::Own,
         plan,
+        split: None,
+        min_bw_gbps: None,
         threads: options.world.nthreads,
         gpus: options.world.ngpus,
         average: Average::ALL[options.average as usize],
+        table_release: None,
         timestamps: options.report_timestamps != 0,
-        backend: registry::backend(options.world.backend.as_deref())?,
+        backend: registry::backend_of(options.world.backend.as_deref(), env)?,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),
@@ -171,7 +175,8 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
         output: None,
         json: None,
         timeout_init,
-        timeout_op: resolve::op_limit(0, options.timeout_op),
+        timeout_op: resolve::op_limit(0, options.timeout_op, &Guise::Own),
+        timeout_batch: None,
         seed: options.seed,
         dry_run: options.dry_run,
         sweep: Some(SweepArgs {
@@ -179,6 +184,7 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
             store: store.to_owned(),
             resume,
         }),
+        remarks: Vec::new(),
         argv,
     })
 }

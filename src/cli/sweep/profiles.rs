@@ -1,6 +1,7 @@
 //! The configurations that are built in, so that a program alone in a container has them too.
 
 use crate::base::Fault;
+use std::fmt::Write as _;
 
 /// A configuration of `bench-configs/`.
 struct Profile {
@@ -45,7 +46,7 @@ pub(super) fn list() -> String {
     let mut text = "profiles:\n".to_owned();
     for Profile { name, text: toml } in ALL {
         let why = toml.lines().next().unwrap_or_default();
-        text.push_str(&format!("  {name:<16}{}\n", why.trim_start_matches("# ")));
+        let _ = writeln!(text, "  {name:<16}{}", why.trim_start_matches("# "));
     }
     text
 }

@@ -5,6 +5,7 @@
 //! batches, never inside a timed window. `docs/METHOD.md` explains the method.
 
 use super::Engine;
+use super::batch;
 use super::batch::Timing;
 use crate::base::Fault;
 use crate::base::stats::interval;
@@ -48,14 +49,14 @@ impl Engine<'_> {
     pub(super) fn sample(&mut self, job: &Job, wanted: Precision) -> Result<Sampled, Fault> {
         let mut series = Series::default();
         let iterations = self.pilot(job, &mut series)?;
-        let batch = with_iterations(job, iterations);
-        let per_op = self.operations(&batch.case);
+        let job = with_iterations(job, iterations);
+        let per_op = batch::operations(&job.case);
         let stop = loop {
             let known = series.slowest_us.len();
             let next =
                 effort::next_look(known).min(known + fitting(&series, per_op, wanted.budget));
             while series.mine_us.len() < next {
-                let timing = self.time(&batch)?;
+                let timing = self.time(&job)?;
                 series.take(timing, per_op);
             }
             self.exchange(&mut series)?;

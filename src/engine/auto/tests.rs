@@ -213,7 +213,7 @@ fn measure(plane: &dyn Bootstrap, mut session: Noisy, job: &Job) -> crate::recor
     };
     let rules = Rules {
         blocking: Blocking::None,
-        control_limit: Duration::from_secs(60),
+        control_limit: Duration::from_mins(1),
         launches_block: false,
         seed: 9,
     };

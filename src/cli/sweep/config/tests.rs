@@ -81,120 +81,123 @@ fn complains(from: &str, to: &str, complaint: &str) {
     assert!(fault.starts_with(complaint), "{to}: {fault}");
 }
 
+/// What is replaced, by what, and how the complaint begins.
+const WRONG: &[(&str, &str, &str)] = &[
+    (
+        "warmup = 7",
+        "warmpu = 7",
+        "mine.toml, line 6, key `defaults.warmpu`: there is no such key",
+    ),
+    (
+        "warmup = 7",
+        "warmup = -7",
+        "mine.toml, line 6, key `defaults.warmup`: expected a whole number from 0",
+    ),
+    (
+        "\"all_reduce\"",
+        "\"allredcue\"",
+        "mine.toml, line 10, key `part[0].collectives[0]`: unknown collective",
+    ),
+    (
+        "\"bf16\"",
+        "\"float99\"",
+        "mine.toml, line 11, key `part[0].datatypes[1]`: ",
+    ),
+    (
+        "\"1M\", 8",
+        "\"1M\", \"8X\"",
+        "mine.toml, line 12, key `part[0].sizes[1]`: invalid size `8X`",
+    ),
+    (
+        "[\"1M\", 8, \"64K\"]",
+        "[]",
+        "mine.toml, line 12, key `part[0].sizes`: expected at least one value",
+    ),
+    (
+        "repeats = 3",
+        "repeats = 0",
+        "mine.toml, line 13, key `part[0].repeats`: expected a whole number from 1",
+    ),
+    (
+        "step = \"two\"",
+        "step = 2",
+        "mine.toml, line 15, key `part[1].step`: expected a text",
+    ),
+    (
+        "from = \"8\"",
+        "from = \"8K\"",
+        "mine.toml, line 18, key `part[1].sizes`: the smallest size",
+    ),
+    (
+        "factor = 4",
+        "factor = 1",
+        "mine.toml, line 18, key `part[1].sizes.factor`: ",
+    ),
+    (
+        "factor = 4",
+        "factor = 4, step = 8",
+        "mine.toml, line 18, key `part[1].sizes.step`: there is a `factor`",
+    ),
+    (
+        "\"in-place\"",
+        "\"inplace\"",
+        "mine.toml, line 19, key `part[1].placements[0]`: `inplace` is none of",
+    ),
+    (
+        "iters = \"auto\"",
+        "iters = \"automatic\"",
+        "mine.toml, line 20, key `part[1].iters`: ",
+    ),
+    (
+        "ci = \"2%\"",
+        "ci = \"200%\"",
+        "mine.toml, line 21, key `part[1].ci`: ",
+    ),
+    (
+        "budget = 0.5",
+        "budget = 0",
+        "mine.toml, line 22, key `part[1].budget`: expected a number above 0",
+    ),
+    (
+        "distribution = true",
+        "distribution = 1",
+        "mine.toml, line 24, key `part[1].distribution`: expected true",
+    ),
+    (
+        "latency = 0.2",
+        "latncy = 0.2",
+        "mine.toml, line 27, key `compare.latncy`: there is no such key",
+    ),
+    (
+        "busbw = 300",
+        "busbw = nan",
+        "mine.toml, line 31, key `gate.floor[0].busbw`: expected a number",
+    ),
+    (
+        "busbw = 300",
+        "",
+        "mine.toml, line 28, key `gate.floor[0]`: it asks for nothing",
+    ),
+    (
+        "path = \"efa\"",
+        "path = \"tcp\"",
+        "mine.toml, line 4, key `path`: `tcp` is none of",
+    ),
+    (
+        "name = \"mine\"",
+        "name = \"../mine\"",
+        "mine.toml, line 2, key `name`: ",
+    ),
+    (
+        "name = \"mine\"",
+        "",
+        "mine.toml, line 3, key `name`: it is missing",
+    ),
+];
+
 #[test]
 fn complaints_name_file_line_and_key() {
-    for (from, to, complaint) in [
-        (
-            "warmup = 7",
-            "warmpu = 7",
-            "mine.toml, line 6, key `defaults.warmpu`: there is no such key",
-        ),
-        (
-            "warmup = 7",
-            "warmup = -7",
-            "mine.toml, line 6, key `defaults.warmup`: expected a whole number from 0",
-        ),
-        (
-            "\"all_reduce\"",
-            "\"allredcue\"",
-            "mine.toml, line 10, key `part[0].collectives[0]`: unknown collective",
-        ),
-        (
-            "\"bf16\"",
-            "\"float99\"",
-            "mine.toml, line 11, key `part[0].datatypes[1]`: ",
-        ),
-        (
-            "\"1M\", 8",
-            "\"1M\", \"8X\"",
-            "mine.toml, line 12, key `part[0].sizes[1]`: invalid size `8X`",
-        ),
-        (
-            "[\"1M\", 8, \"64K\"]",
-            "[]",
-            "mine.toml, line 12, key `part[0].sizes`: expected at least one value",
-        ),
-        (
-            "repeats = 3",
-            "repeats = 0",
-            "mine.toml, line 13, key `part[0].repeats`: expected a whole number from 1",
-        ),
-        (
-            "step = \"two\"",
-            "step = 2",
-            "mine.toml, line 15, key `part[1].step`: expected a text",
-        ),
-        (
-            "from = \"8\"",
-            "from = \"8K\"",
-            "mine.toml, line 18, key `part[1].sizes`: the smallest size",
-        ),
-        (
-            "factor = 4",
-            "factor = 1",
-            "mine.toml, line 18, key `part[1].sizes.factor`: ",
-        ),
-        (
-            "factor = 4",
-            "factor = 4, step = 8",
-            "mine.toml, line 18, key `part[1].sizes.step`: there is a `factor`",
-        ),
-        (
-            "\"in-place\"",
-            "\"inplace\"",
-            "mine.toml, line 19, key `part[1].placements[0]`: `inplace` is none of",
-        ),
-        (
-            "iters = \"auto\"",
-            "iters = \"automatic\"",
-            "mine.toml, line 20, key `part[1].iters`: ",
-        ),
-        (
-            "ci = \"2%\"",
-            "ci = \"200%\"",
-            "mine.toml, line 21, key `part[1].ci`: ",
-        ),
-        (
-            "budget = 0.5",
-            "budget = 0",
-            "mine.toml, line 22, key `part[1].budget`: expected a number above 0",
-        ),
-        (
-            "distribution = true",
-            "distribution = 1",
-            "mine.toml, line 24, key `part[1].distribution`: expected true",
-        ),
-        (
-            "latency = 0.2",
-            "latncy = 0.2",
-            "mine.toml, line 27, key `compare.latncy`: there is no such key",
-        ),
-        (
-            "busbw = 300",
-            "busbw = nan",
-            "mine.toml, line 31, key `gate.floor[0].busbw`: expected a number",
-        ),
-        (
-            "busbw = 300",
-            "",
-            "mine.toml, line 28, key `gate.floor[0]`: it asks for nothing",
-        ),
-        (
-            "path = \"efa\"",
-            "path = \"tcp\"",
-            "mine.toml, line 4, key `path`: `tcp` is none of",
-        ),
-        (
-            "name = \"mine\"",
-            "name = \"../mine\"",
-            "mine.toml, line 2, key `name`: ",
-        ),
-        (
-            "name = \"mine\"",
-            "",
-            "mine.toml, line 3, key `name`: it is missing",
-        ),
-    ] {
+    for (from, to, complaint) in WRONG {
         complains(from, to, complaint);
     }
 }
