@@ -3,12 +3,12 @@
 //! A thread that is stuck in a library comes back late or never; the rows must have their footer all the same.
 
 use super::output::Output;
+use super::worker::Tally;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::moment;
 use crate::bootstrap::Ending;
 use crate::digest::Figures;
-use crate::record::BandwidthFloor;
 use crate::record::Footer;
 use crate::record::Header;
 use crate::record::Row;
@@ -99,12 +99,13 @@ impl Book {
     }
 
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&self, exit_code: u8, floor: Option<BandwidthFloor>) -> Result<(), Fault> {
+    pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
         let mut state = self.write()?;
         state.is_closed = true;
         let footer = Footer {
-            bandwidth_floor: floor,
-            ..footer(&state.figures, exit_code, None)
+            bandwidth_floor: tally.floor,
+            memory: tally.memory,
+            ..footer(&state.figures, tally.exit_code(), None)
         };
         state.output.end(&footer)
     }

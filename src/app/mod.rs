@@ -11,6 +11,7 @@ mod floor;
 mod gpus;
 mod links;
 mod measure;
+mod memory;
 mod narrator;
 mod offered;
 mod output;
@@ -24,6 +25,7 @@ mod spawn;
 mod sweep;
 mod threads;
 mod whereabouts;
+mod wish;
 mod worker;
 
 use self::codes::Codes;

@@ -4,6 +4,7 @@ use super::book::Book;
 use super::fleet::Fleet;
 use super::rounds::Done;
 use super::sweep::Earlier;
+use super::worker::Common;
 use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
@@ -201,13 +202,18 @@ impl<'a> Narrator<'a> {
         self.book.close_section()
     }
 
+    /// Keeps what a reader must know that was found while preparing.
+    pub(super) fn note(&mut self, notes: Vec<String>) {
+        self.facts.notes.extend(notes);
+    }
+
     pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
         self.book.row(row)
     }
 
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
-        self.book.end(tally.exit_code(), tally.floor)
+        self.book.end(tally)
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -312,10 +318,15 @@ fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
 }
 
 /// The row of what the engine gave; the same on every thread.
-pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
+pub(super) fn row(case: Case, measured: Measured, common: &Common<'_>) -> Row {
     let at = moment::rfc3339(now());
     match measured {
-        Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
+        Measured::Timed(sample, found) => {
+            let skipped = common.parts[0].tweaks.per_iteration.unwrap_or(0);
+            let series = &sample.iterations_us;
+            let iterations = digest::iterations::of(series, skipped, common.threads_each);
+            digest::row(case, &sample, found, common.average, at).with_iterations(iterations)
+        }
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
 }

@@ -158,7 +158,7 @@ impl Rounds<'_, '_, '_> {
         let Some(measured) = self.engine.run(job)? else {
             return Ok(());
         };
-        let row = super::narrator::row(job.case.clone(), measured, self.common.average);
+        let row = super::narrator::row(job.case.clone(), measured, self.common);
         self.tally.figures.add(&row);
         match self.narrator.as_deref_mut() {
             Some(narrator) => narrator.row(&row),

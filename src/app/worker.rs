@@ -3,6 +3,7 @@
 //! Every thread of the world goes through the same steps; the first one also writes.
 
 use super::berths::Berths;
+use super::memory::Gauge;
 use super::narrator::Narrator;
 use super::rounds;
 use crate::backend::Backend;
@@ -20,6 +21,7 @@ use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::digest::Average;
 use crate::digest::Figures;
+use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Rules;
 use crate::engine::Seats;
@@ -27,6 +29,7 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
 use crate::record::BandwidthFloor;
+use crate::record::MemoryUse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,12 +51,16 @@ pub(super) struct Common<'a> {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: Rules,
     pub(super) init_limit: Duration,
+    /// Engine threads of each process.
+    pub(super) threads_each: usize,
 }
 
 /// What a run came to; the same on every thread of the world.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
+    /// What the run took of the devices' memory, where that was asked for and is known.
+    pub(super) memory: Option<MemoryUse>,
     /// How the run stands against the bandwidth that is asked for, where one is.
     pub(super) floor: Option<BandwidthFloor>,
 }
@@ -97,19 +104,40 @@ pub(super) fn work(
     let parts = clamp(&common.parts, limit)?;
     agree_on_plan(common, &parts, plane)?;
     let call = call(&parts, &*session);
+    let tweaks = &parts[0].tweaks;
+    let mut gauge =
+        Gauge::wished(tweaks, &*session, seat.ranks.len()).map_err(at_place(common, seat))?;
+    let without = without_marks(common, &parts, &*session);
     let mut engine = engine(common, seat, &parts, session.as_mut(), plane)?;
+    let prepared = engine.prepare(tweaks.registration);
+    let mut notes = prepared.map_err(at_place(common, seat))?;
+    notes.extend(without);
     let allocated = common.clock.now();
+    if let Some(gauge) = &mut gauge {
+        gauge.buffers(&engine).map_err(at_place(common, seat))?;
+    }
     prove_checker(common, &parts[0], seat, plane, &mut engine)?;
     if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.note(notes);
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
         narrator.begin(&parts, limit, call)?;
     }
-    let tally = rounds::run(common, &parts, plane, &mut engine, narrator)?;
+    let mut tally = rounds::run(common, &parts, plane, &mut engine, narrator)?;
+    if let Some(mut gauge) = gauge {
+        gauge.operations(&engine).map_err(at_place(common, seat))?;
+        let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
+        tally.memory = Some(all);
+    }
     plane.pulse().enter("closing the communicator");
     drop(session);
     plane.barrier(step("the end of the run", common.init_limit))?;
     Ok(tally)
+}
+
+/// Adds to a fault where it happened.
+fn at_place<'a>(common: &'a Common<'_>, seat: &'a ThreadSeat) -> impl Fn(Fault) -> Fault + 'a {
+    |fault| fault.at(place(common, seat))
 }
 
 fn open(
@@ -130,6 +158,15 @@ fn open(
     plane.pulse().enter("waiting for the others' communicators");
     plane.barrier(step("the communicator", common.init_limit))?;
     Ok(session)
+}
+
+/// What a reader must know where single operations were wished for and cannot be timed.
+fn without_marks(common: &Common<'_>, parts: &[PlanSpec], session: &dyn Session) -> Option<String> {
+    let wished = parts.iter().any(|part| part.effort.distribution);
+    (wished && session.events().is_none()).then(|| {
+        let backend = common.backend.name();
+        format!("single operations are not timed: backend `{backend}` has no marks")
+    })
 }
 
 /// The header's word for how the library runs what is measured; `mixed` where that differs.
@@ -180,7 +217,10 @@ fn memory_limit(
         &least,
     )?;
     let least: Option<u64> = bootstrap::decode(&said)?;
-    Ok(Limit(least.map(Bytes)))
+    let padding = engine::padding(&common.parts[0].tweaks).0;
+    Ok(Limit(
+        least.map(|least| Bytes(least.saturating_sub(padding))),
+    ))
 }
 
 /// The least of all that have a limit.
@@ -334,13 +374,10 @@ mod tests {
             wrong_measurements: 1,
             ..Figures::default()
         };
-        assert_eq!(
-            Tally {
-                figures,
-                floor: None
-            }
-            .exit_code(),
-            5
-        );
+        let tally = Tally {
+            figures,
+            ..Tally::default()
+        };
+        assert_eq!(tally.exit_code(), 5);
     }
 }

@@ -1,6 +1,6 @@
 //! Why a row may not be trusted: marks with reasons, from what was measured beside the headline.
 
-use crate::record::{Doubt, Mark, Outcome, Quality, Sampling, Stop};
+use crate::record::{Doubt, Mark, Outcome, Quality, Sample, Sampling, Stop};
 
 /// Issue time by time from which on the host is what is measured.
 const LAUNCH_BOUND: f64 = 0.9;
@@ -10,18 +10,18 @@ const SCATTER: f64 = 1.3;
 const COLD: f64 = 1.2;
 
 /// The row's quality: what the engine saw, and what it gives reason to doubt.
-pub(super) fn quality(seen: &Quality, outcome: &Outcome) -> Quality {
-    let mut quality = seen.clone();
-    if let Outcome::Measured { time, issue, .. } = outcome {
-        let marks = [unstable(&quality), launch_bound(time.max_us, issue.max_us)];
-        quality.marks.extend(marks.into_iter().flatten());
-        let is_cold = |mark: &Mark| mark.doubt == Doubt::Cold;
-        if let Some(index) = quality.marks.iter().position(is_cold)
-            && !confirms_cold(&quality, time.max_us)
-        {
-            quality.marks.remove(index);
-        }
-    }
+pub(super) fn quality(sample: &Sample, outcome: &Outcome) -> Quality {
+    let mut quality = Quality::clone(&sample.quality);
+    let Outcome::Measured { time, issue, .. } = outcome else {
+        return quality;
+    };
+    let issue = issue.as_ref().filter(|_| !sample.launches_block);
+    let marks = [
+        unstable(&quality),
+        cold(&quality, sample.is_cold),
+        issue.and_then(|issue| launch_bound(time.max_us, issue.max_us)),
+    ];
+    quality.marks.extend(marks.into_iter().flatten());
     quality
 }
 
@@ -69,14 +69,21 @@ fn launch_bound(time_us: f64, issue_us: f64) -> Option<Mark> {
     })
 }
 
-/// Whether a first row without a warm-up was slower than what was measured after it; without a
-/// distribution pass nothing speaks for it.
-fn confirms_cold(quality: &Quality, time_us: f64) -> bool {
-    let Some(distribution) = &quality.distribution else {
-        return true;
+/// A first row without a warm-up, unless the same operations were as slow a moment later.
+fn cold(quality: &Quality, is_cold: bool) -> Option<Mark> {
+    let first = "it is the first row, and nothing was warmed up before it";
+    let reason = match &quality.distribution {
+        _ if !is_cold || quality.sampling.is_some() => return None,
+        None => first.to_owned(),
+        Some(later) => {
+            let times = 1.0 / (1.0 + later.perturbation);
+            if times < COLD {
+                return None;
+            }
+            format!("{first}; a moment later it took {times:.1} times less")
+        }
     };
-    // the pass's mean follows from the perturbation: mean / headline − 1
-    1.0 / (1.0 + distribution.perturbation) >= COLD && time_us > 0.0
+    Some(mark(Doubt::Cold, reason))
 }
 
 #[cfg(test)]
@@ -113,7 +120,7 @@ mod tests {
         }
     }
 
-    fn doubts(quality: &Quality, time_us: f64, issue_us: f64) -> Vec<Doubt> {
+    fn doubts_of(sample: &Sample, time_us: f64, issue_us: f64) -> Vec<Doubt> {
         let spread = |value| crate::record::Spread {
             mean_us: value,
             min_us: value,
@@ -123,7 +130,7 @@ mod tests {
         let outcome = Outcome::Measured {
             time_us: crate::base::Micros(time_us),
             time: spread(time_us),
-            issue: spread(issue_us),
+            issue: Some(spread(issue_us)),
             algbw_gbps: crate::base::GBps(1.0),
             busbw_gbps: crate::base::GBps(1.0),
             wrong: None,
@@ -132,8 +139,16 @@ mod tests {
             bad: Vec::new(),
             per_iteration: None,
         };
-        let quality = super::quality(quality, &outcome);
+        let quality = super::quality(sample, &outcome);
         quality.marks.iter().map(|mark| mark.doubt).collect()
+    }
+
+    fn doubts(quality: Quality, time_us: f64, issue_us: f64) -> Vec<Doubt> {
+        let sample = Sample {
+            quality: Box::new(quality),
+            ..Sample::default()
+        };
+        doubts_of(&sample, time_us, issue_us)
     }
 
     #[test]
@@ -143,7 +158,7 @@ mod tests {
             distribution: Some(distribution(11.0, 0.03)),
             ..Quality::default()
         };
-        assert_eq!(doubts(&quality, 10.0, 3.0), []);
+        assert_eq!(doubts(quality, 10.0, 3.0), []);
     }
 
     #[test]
@@ -153,7 +168,7 @@ mod tests {
                 sampling: Some(sampling(Stop::Budget, half_width)),
                 ..Quality::default()
             };
-            assert_eq!(doubts(&quality, 10.0, 3.0), [Doubt::Unstable]);
+            assert_eq!(doubts(quality, 10.0, 3.0), [Doubt::Unstable]);
         }
     }
 
@@ -163,26 +178,34 @@ mod tests {
             distribution: Some(distribution(14.0, 0.0)),
             ..Quality::default()
         };
-        assert_eq!(doubts(&quality, 10.0, 3.0), [Doubt::Unstable]);
+        assert_eq!(doubts(quality, 10.0, 3.0), [Doubt::Unstable]);
     }
 
     #[test]
     fn a_host_that_enqueues_as_long_as_it_takes_is_what_is_measured() {
-        assert_eq!(doubts(&Quality::default(), 10.0, 9.5), [Doubt::LaunchBound]);
-        assert_eq!(doubts(&Quality::default(), 10.0, 8.0), []);
+        assert_eq!(doubts(Quality::default(), 10.0, 9.5), [Doubt::LaunchBound]);
+        assert_eq!(doubts(Quality::default(), 10.0, 8.0), []);
+        let blocking = Sample {
+            launches_block: true,
+            ..Sample::default()
+        };
+        assert_eq!(doubts_of(&blocking, 10.0, 10.0), []);
     }
 
     #[test]
     fn a_first_row_is_cold_unless_what_followed_was_as_slow() {
-        let cold = |distribution| Quality {
-            marks: vec![mark(Doubt::Cold, "no warm-up".to_owned())],
-            distribution,
-            ..Quality::default()
+        let cold = |distribution| Sample {
+            is_cold: true,
+            quality: Box::new(Quality {
+                distribution,
+                ..Quality::default()
+            }),
+            ..Sample::default()
         };
-        assert_eq!(doubts(&cold(None), 10.0, 1.0), [Doubt::Cold]);
+        assert_eq!(doubts_of(&cold(None), 10.0, 1.0), [Doubt::Cold]);
         let slower = Some(distribution(11.0, -0.4));
-        assert_eq!(doubts(&cold(slower), 10.0, 1.0), [Doubt::Cold]);
+        assert_eq!(doubts_of(&cold(slower), 10.0, 1.0), [Doubt::Cold]);
         let alike = Some(distribution(11.0, 0.02));
-        assert_eq!(doubts(&cold(alike), 10.0, 1.0), []);
+        assert_eq!(doubts_of(&cold(alike), 10.0, 1.0), []);
     }
 }

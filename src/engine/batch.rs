@@ -45,32 +45,39 @@ pub(super) fn slots_used(capacity: Bytes, case: &Case) -> u64 {
         .max(1)
 }
 
-/// Operations in a timed loop of a case.
-pub(super) fn operations(case: &Case) -> f64 {
-    f64::from(case.iterations) * f64::from(case.ops_per_batch)
-}
-
 /// How many polls pass between two looks at whether the run has ended elsewhere.
 const POLLS_BETWEEN_LOOKS: u32 = 256;
 
 impl Engine<'_> {
     /// Times one job from a common start line.
     pub(super) fn time(&mut self, job: &Job) -> Result<Timing, Fault> {
+        self.prepare_marks(&job.case)?;
         let arrived = self.clock.now();
         self.plane.start_line(self.step("the start line"))?;
         let waited = self.since(arrived);
         let timing = match self.rules.blocking {
+            _ if self.rules.tweaks.graph_launches > 0 => {
+                self.time_graph(job, self.rules.tweaks.graph_launches)
+            }
             Blocking::BarrierOutside => self.time_each_iteration(job),
             _ => self.time_all(job),
         }?;
         Ok(Timing { waited, ..timing })
     }
 
+    /// Operations in a timed loop of a case.
+    pub(super) fn operations(&self, case: &Case) -> f64 {
+        let launches = f64::from(self.rules.tweaks.graph_launches.max(1));
+        f64::from(case.iterations) * f64::from(case.ops_per_batch) * launches
+    }
+
     fn time_all(&mut self, job: &Job) -> Result<Timing, Fault> {
         let start = self.clock.now();
         for iteration in 0..job.case.iterations {
+            self.mark_start(iteration)?;
             self.iterate(job, iteration)?;
         }
+        self.mark_start(job.case.iterations)?;
         let issue = self.since(start);
         self.drain()?;
         Ok(Timing {
@@ -84,9 +91,11 @@ impl Engine<'_> {
         let mut sum = Timing::default();
         for iteration in 0..job.case.iterations {
             let start = self.clock.now();
+            self.mark_start(iteration)?;
             self.iterate(job, iteration)?;
             sum.issue += self.since(start);
             self.drain()?;
+            self.mark_end(iteration)?;
             sum.total += self.since(start);
             self.plane
                 .start_line(self.step("the barrier after an iteration"))?;
@@ -96,7 +105,7 @@ impl Engine<'_> {
 
     /// One iteration: `ops_per_batch` operations, in one group if there are several. Where an
     /// operation has rounds, the group is one round of all of them.
-    fn iterate(&mut self, job: &Job, iteration: u32) -> Result<(), Fault> {
+    pub(super) fn iterate(&mut self, job: &Job, iteration: u32) -> Result<(), Fault> {
         let m = job.case.ops_per_batch;
         let first = u64::from(iteration) * u64::from(m);
         for round in 0..job.what.rounds(self.world) {

@@ -6,16 +6,22 @@
 mod auto;
 pub mod batch;
 pub mod clock;
+mod distribution;
+mod graph;
 mod lane;
+mod marks;
 pub mod pair;
 mod self_test;
 #[cfg(test)]
 mod tests;
+mod told;
+mod tweaks;
 mod verify;
 pub mod watch;
 
 pub use clock::SystemClock;
 pub use lane::Seats;
+pub use tweaks::padding;
 pub use watch::Watch;
 
 use crate::backend::Session;
@@ -31,16 +37,11 @@ use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::plan::Job;
 use crate::plan::Work;
-use crate::record::Arrival;
 use crate::record::Blocking;
 use crate::record::Case;
 use crate::record::Mismatches;
-use crate::record::Quality;
 use crate::record::Sample;
-use crate::record::Sampling;
-use crate::record::Spent;
-use serde::Deserialize;
-use serde::Serialize;
+use crate::record::Tweaks;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,6 +60,8 @@ pub struct Rules {
     pub launches_block: bool,
     /// Seed of the data; every check draws a fresh one from it.
     pub seed: u64,
+    /// What is different from the usual loop.
+    pub tweaks: Tweaks,
 }
 
 /// What a job gave.
@@ -81,28 +84,17 @@ pub struct Engine<'a> {
     clock: Arc<dyn Clock>,
     rules: Rules,
     draws: u64,
-}
-
-/// What one thread tells the others about a job.
-#[derive(Debug, Serialize, Deserialize)]
-struct Told {
-    /// The thread's first rank.
-    rank: u32,
-    time_us: f64,
-    issue_us: f64,
-    waited_us: f64,
-    found: Option<Mismatches>,
-    #[serde(skip)]
-    sampling: Option<Sampling>,
-    #[serde(skip)]
-    spent: Spent,
+    /// What was warmed up before anything was measured, and the measurements so far.
+    warm_ups: u64,
+    rows: u64,
 }
 
 impl<'a> Engine<'a> {
-    /// Allocates a send and a receive buffer of `capacity` bytes on each lane.
+    /// Allocates a send and a receive buffer of `capacity` bytes on each lane, and what the tweaks need
+    /// beyond it.
     ///
     /// # Errors
-    /// `Call` where the memory is not to be had.
+    /// `Call` where the memory is not to be had, `Usage` for tweaks that exclude each other.
     pub fn new(
         session: &'a mut dyn Session,
         plane: &'a dyn Bootstrap,
@@ -112,7 +104,8 @@ impl<'a> Engine<'a> {
         rules: Rules,
     ) -> Result<Self, Fault> {
         let world = seats.world;
-        let lanes = lane::allocate(session, seats, capacity)?;
+        tweaks::check(&rules.tweaks, rules.blocking)?;
+        let lanes = lane::allocate(session, seats, capacity, &rules.tweaks)?;
         let clock = session.clock().unwrap_or(clock);
         Ok(Self {
             session,
@@ -123,6 +116,8 @@ impl<'a> Engine<'a> {
             clock,
             rules,
             draws: 0,
+            warm_ups: 0,
+            rows: 0,
         })
     }
 
@@ -142,6 +137,7 @@ impl<'a> Engine<'a> {
 
     /// Untimed operations on one size; what the backend does not offer is left to the rows.
     fn warm_up(&mut self, job: &Job) -> Result<(), Fault> {
+        self.warm_ups += u64::from(self.rows == 0);
         self.enter(&job.case, "warming up");
         let part = job.case.iterations.div_ceil(MARKS);
         for iteration in 1..=job.case.iterations {
@@ -162,53 +158,18 @@ impl<'a> Engine<'a> {
         if let Some(reason) = self.try_once(job)? {
             return Ok(Measured::Waived(reason));
         }
+        self.rows += 1;
         self.enter(&job.case, "measuring");
         let begun = self.clock.now();
         let mut told = self.headline(job)?;
+        told.iterations_us = self.iteration_times(&job.case)?;
+        self.single_operations(job, &mut told)?;
         let checking = self.clock.now();
         told.found = self.check(job)?;
-        told.spent.preparing_ms = millis(begun.saturating_sub(started));
-        told.spent.checking_ms = millis(self.since(checking));
-        told.spent.whole_ms = millis(self.since(started));
+        told.spent.preparing_ms = told::millis(begun.saturating_sub(started));
+        told.spent.checking_ms = told::millis(self.since(checking));
+        told.spent.whole_ms = told::millis(self.since(started));
         self.gather(&job.case, told)
-    }
-
-    /// The headline's figures on this thread.
-    fn headline(&mut self, job: &Job) -> Result<Told, Fault> {
-        let Some(wanted) = job.effort.precision else {
-            let timing = self.time(job)?;
-            let per_op = batch::operations(&job.case);
-            return Ok(self.told(
-                micros(timing.total) / per_op,
-                micros(timing.issue) / per_op,
-                (timing.waited, timing.total),
-            ));
-        };
-        let sampled = self.sample(job, wanted)?;
-        let told = self.told(
-            sampled.time_us,
-            sampled.issue_us,
-            (sampled.waited, sampled.timed),
-        );
-        Ok(Told {
-            sampling: Some(sampled.sampling),
-            ..told
-        })
-    }
-
-    fn told(&self, time_us: f64, issue_us: f64, (waited, timed): (Duration, Duration)) -> Told {
-        Told {
-            rank: self.lanes.first().map_or(0, |lane| lane.rank.0),
-            time_us,
-            issue_us,
-            waited_us: micros(waited),
-            found: None,
-            sampling: None,
-            spent: Spent {
-                timed_ms: millis(timed),
-                ..Spent::default()
-            },
-        }
     }
 
     /// One untimed operation on fresh data, and agreement on whether there is such a thing here.
@@ -253,34 +214,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Every thread's figures on every thread, so that all reach the same end.
-    fn gather(&self, case: &Case, mut told: Told) -> Result<Measured, Fault> {
-        self.enter(case, "gathering");
-        let sampling = told.sampling.take(); // the same on all threads already
-        let spent = told.spent;
-        let mut sample = Sample::default();
-        let mut all: Option<Mismatches> = None;
-        let mut waits = Vec::new();
-        for bytes in self
-            .plane
-            .all_gather(self.step("a row's times"), &bootstrap::encode(&told)?)?
-        {
-            let told: Told = bootstrap::decode(&bytes)?;
-            sample.time_us.push(told.time_us);
-            sample.issue_us.push(told.issue_us);
-            waits.push((told.waited_us, told.rank));
-            if let Some(found) = told.found {
-                sample.wrong.push(found.wrong);
-                all.get_or_insert_default().add(found);
-            }
-        }
-        sample.quality = Box::new(Quality {
-            sampling,
-            arrival: arrival(&waits),
-            spent: Some(spent),
-            ..Quality::default()
-        });
-        Ok(Measured::Timed(sample, all))
+    /// Whether this is the first row and nothing came before it.
+    fn is_cold(&self) -> bool {
+        self.rows == 1 && self.warm_ups == 0
     }
 
     /// A recipe with a seed that no other operation of this run has had.
@@ -309,24 +245,6 @@ impl<'a> Engine<'a> {
             limit: self.rules.control_limit,
         }
     }
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-/// How far apart threads came to the start line, by how long each waited there; none where there is one.
-fn arrival(waits: &[(f64, u32)]) -> Option<Arrival> {
-    let (least, last_rank) = waits.iter().copied().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let (most, _) = waits.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (waits.len() > 1).then_some(Arrival {
-        skew_us: most - least,
-        last_rank,
-    })
 }
 
 impl std::fmt::Debug for Engine<'_> {

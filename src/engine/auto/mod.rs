@@ -5,7 +5,6 @@
 //! batches, never inside a timed window. `docs/METHOD.md` explains the method.
 
 use super::Engine;
-use super::batch;
 use super::batch::Timing;
 use crate::base::Fault;
 use crate::base::stats::interval;
@@ -50,7 +49,7 @@ impl Engine<'_> {
         let mut series = Series::default();
         let iterations = self.pilot(job, &mut series)?;
         let job = with_iterations(job, iterations);
-        let per_op = batch::operations(&job.case);
+        let per_op = self.operations(&job.case);
         let stop = loop {
             let known = series.slowest_us.len();
             let next =
@@ -83,7 +82,7 @@ impl Engine<'_> {
         Ok(iterations)
     }
 
-    fn longest(&self, mine: Duration) -> Result<Duration, Fault> {
+    pub(super) fn longest(&self, mine: Duration) -> Result<Duration, Fault> {
         let mine = bootstrap::encode(&mine)?;
         let said = self
             .plane

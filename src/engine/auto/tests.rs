@@ -116,6 +116,8 @@ impl Abort for NoAbort {
     fn abort(&self) {}
 }
 
+impl crate::backend::Extras for Noisy {}
+
 impl Session for Noisy {
     fn ops(&self, _lane: usize) -> &dyn Ops {
         self
@@ -216,6 +218,7 @@ fn measure(plane: &dyn Bootstrap, mut session: Noisy, job: &Job) -> crate::recor
         control_limit: Duration::from_mins(1),
         launches_block: false,
         seed: 9,
+        tweaks: crate::record::Tweaks::default(),
     };
     let mut engine = Engine::new(&mut session, plane, clock, &seats, Bytes(400), rules).unwrap();
     match engine.run(job).unwrap() {

@@ -86,10 +86,9 @@ impl Columns {
         else {
             return None;
         };
-        let time_us = if self.issue_time {
-            issue.rank0_us
-        } else {
-            time_us.0
+        let shown = match issue {
+            Some(issue) if self.issue_time => issue.rank0_us,
+            _ => time_us.0, // -C gives no other time, and so an imported row has none
         };
         // `N/A` is one character shorter than a number there, and so here.
         let wrong = wrong.map_or_else(
@@ -98,7 +97,7 @@ impl Columns {
         );
         let mut text = format!(
             "  {}  {}  {}  {wrong}",
-            number(time_us, 7),
+            number(shown, 7),
             number(algbw_gbps.0, 6),
             number(busbw_gbps.0, 6)
         );
