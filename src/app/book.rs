@@ -2,6 +2,7 @@
 //!
 //! A thread that is stuck in a library comes back late or never; the rows must have their footer all the same.
 
+use super::output::Files;
 use super::output::Output;
 use super::worker::Tally;
 use crate::base::Fault;
@@ -39,10 +40,10 @@ impl Book {
     /// Opens what is written to; with sections every part has a table of its own.
     ///
     /// # Errors
-    /// `Output` if the file cannot be created.
-    pub(super) fn open(file: Option<&str>, has_sections: bool) -> Result<Self, Fault> {
+    /// `Output` if a file cannot be created.
+    pub(super) fn open(files: Files<'_>) -> Result<Self, Fault> {
         Ok(Self(Mutex::new(State {
-            output: Output::open(file, has_sections)?,
+            output: Output::open(files)?,
             figures: Figures::default(),
             section: Figures::default(),
             is_closed: false,

@@ -9,6 +9,7 @@ use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
+use super::output::Files;
 use super::signals;
 use super::spawn;
 use super::worker::Common;
@@ -223,7 +224,12 @@ impl Process<'_> {
             seed,
             notes,
         };
-        Narrator::new(facts, self.args.output.as_deref())
+        let files = Files {
+            run: self.args.output.as_deref(),
+            json: self.args.json.as_deref(),
+            has_sections: self.args.sweep.is_some(),
+        };
+        Narrator::new(facts, files)
     }
 
     fn common<'f>(&self, berths: &'f Berths, seed: u64, floor: Option<f64>) -> Common<'f> {
@@ -233,6 +239,7 @@ impl Process<'_> {
             parts: self.args.parts(),
             steps: self.args.steps(),
             resumes: self.resumes(),
+            may_clamp: !self.args.no_clamp,
             average: self.args.average,
             floor_gbps: floor,
             exit: self.exit.clone(),

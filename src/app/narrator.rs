@@ -1,11 +1,13 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
 use super::book::Book;
+use super::counted;
 use super::fleet::Fleet;
+use super::memory_limit::Limit;
+use super::output::Files;
 use super::rounds::Done;
 use super::sweep::Earlier;
 use super::worker::Common;
-use super::worker::Limit;
 use super::worker::Tally;
 use crate::base::Env;
 use crate::base::Fault;
@@ -70,11 +72,11 @@ impl<'a> Narrator<'a> {
     /// Opens what is written to.
     ///
     /// # Errors
-    /// `Output` if the file cannot be created.
-    pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
+    /// `Output` if a file cannot be created.
+    pub(super) fn new(facts: Facts<'a>, files: Files<'_>) -> Result<Self, Fault> {
         Ok(Self {
-            book: Arc::new(Book::open(file, facts.sweep.is_some())?),
             facts,
+            book: Arc::new(Book::open(files)?),
             started: now(),
             init_ms: BTreeMap::new(),
             earlier: None,
@@ -213,6 +215,13 @@ impl<'a> Narrator<'a> {
 
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
+        if let Some(floor) = tally.floor.filter(|floor| !floor.met) {
+            super::say(&format!(
+                "gate: the mean busbw, {:.3} GB/s, is below {:.3} GB/s, nine tenths of `NCCL_TESTS_MIN_BW`",
+                tally.figures.average_busbw_gbps(),
+                floor.floor_gbps
+            ));
+        }
         self.book.end(tally)
     }
 
@@ -237,9 +246,9 @@ impl<'a> Narrator<'a> {
             plan::names_of(parts),
             card.backend,
             libraries.concat(),
-            counted(u64::from(fleet.world().0), "rank", "ranks"),
-            counted(u64::from(launch.processes), "process", "processes"),
-            counted(fleet.hosts() as u64, "host", "hosts"),
+            counted(fleet.world().0, "rank", "ranks"),
+            counted(launch.processes, "process", "processes"),
+            counted(fleet.hosts(), "host", "hosts"),
             self.facts.seed,
             launch.launcher,
             launch.reason
@@ -329,11 +338,6 @@ pub(super) fn row(case: Case, measured: Measured, common: &Common<'_>) -> Row {
         }
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
-}
-
-/// `1 host`, `3 hosts`.
-fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 pub(super) fn now() -> Duration {

@@ -6,10 +6,7 @@ use crate::cli::Args;
 /// # Errors
 /// `Unsupported`, naming the option.
 pub(super) fn check(args: &Args) -> Result<(), Fault> {
-    let asked = [
-        (args.split.is_some(), "NCCL_TESTS_SPLIT", "groups"),
-        (args.json.is_some(), "-J", "nccl-tests' JSON"),
-    ];
+    let asked = [(args.split.is_some(), "NCCL_TESTS_SPLIT", "groups")];
     match asked.iter().find(|(is_asked, ..)| *is_asked) {
         None => Ok(()),
         Some((_, option, what)) => Err(Fault::unsupported(format!(

@@ -4,24 +4,23 @@
 
 use super::berths::Berths;
 use super::memory::Gauge;
+use super::memory_limit::clamp;
+use super::memory_limit::memory_limit;
 use super::narrator::Narrator;
 use super::rounds;
 use crate::backend::Backend;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
-use crate::base::Bytes;
 use crate::base::Clock;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
 use crate::base::Rank;
 use crate::base::fault::Place;
-use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::digest::Average;
 use crate::digest::Figures;
-use crate::engine;
 use crate::engine::Engine;
 use crate::engine::Rules;
 use crate::engine::Seats;
@@ -44,6 +43,8 @@ pub(super) struct Common<'a> {
     pub(super) steps: Vec<usize>,
     /// Rows of an interrupted run may be there already.
     pub(super) resumes: bool,
+    /// Sizes that do not fit into memory are left out; else they are an error.
+    pub(super) may_clamp: bool,
     pub(super) average: Average,
     /// The mean bus bandwidth that is asked for, where one is.
     pub(super) floor_gbps: Option<f64>,
@@ -64,10 +65,6 @@ pub(super) struct Tally {
     /// How the run stands against the bandwidth that is asked for, where one is.
     pub(super) floor: Option<BandwidthFloor>,
 }
-
-/// The size limit that memory sets, as all threads agreed on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limit(pub(super) Option<Bytes>);
 
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
@@ -101,7 +98,7 @@ pub(super) fn work(
     let opened = common.clock.now();
     common.exit.add(session.aborter());
     let limit = memory_limit(common, seat, &*session, plane)?;
-    let parts = clamp(&common.parts, limit)?;
+    let parts = clamp(&common.parts, limit, common.may_clamp)?;
     agree_on_plan(common, &parts, plane)?;
     let call = call(&parts, &*session);
     let tweaks = &parts[0].tweaks;
@@ -190,74 +187,6 @@ fn split<T>(result: Result<T, Fault>) -> (Option<T>, Result<(), Fault>) {
     }
 }
 
-/// The least over all ranks of what two buffers may take: free memory after the communicator is
-/// made, shared fairly where ranks share a device, less a reserve for what libraries allocate late.
-fn memory_limit(
-    common: &Common<'_>,
-    seat: &ThreadSeat,
-    session: &dyn Session,
-    plane: &dyn Bootstrap,
-) -> Result<Limit, Fault> {
-    let mut mine: Option<u64> = None;
-    let mut outcome = Ok(());
-    for (lane, &rank) in seat.ranks.iter().enumerate() {
-        match session.free_memory(lane) {
-            Ok(Some(free)) => {
-                let share = buffer_limit(free.0, common.berths.sharers(rank));
-                mine = Some(mine.map_or(share, |least| least.min(share)));
-            }
-            Ok(None) => {}
-            Err(fault) => outcome = Err(fault.at(place(common, seat))),
-        }
-    }
-    plane.agree(step("the free memory", common.init_limit), outcome)?;
-    let said = plane.decide(
-        step("the memory limit", common.init_limit),
-        &bootstrap::encode(&mine)?,
-        &least,
-    )?;
-    let least: Option<u64> = bootstrap::decode(&said)?;
-    let padding = engine::padding(&common.parts[0].tweaks).0;
-    Ok(Limit(
-        least.map(|least| Bytes(least.saturating_sub(padding))),
-    ))
-}
-
-/// The least of all that have a limit.
-fn least(said: &[Vec<u8>]) -> Result<Vec<u8>, Fault> {
-    let mut least: Option<u64> = None;
-    for bytes in said {
-        let theirs: Option<u64> = bootstrap::decode(bytes)?;
-        least = [least, theirs].into_iter().flatten().min();
-    }
-    bootstrap::encode(&least)
-}
-
-/// Bytes for each of a rank's two buffers.
-fn buffer_limit(free: u64, sharers: u64) -> u64 {
-    let reserve = (free / 16).min(2 << 30);
-    (free - reserve) / sharers.max(1) / 2
-}
-
-fn clamp(parts: &[PlanSpec], limit: Limit) -> Result<Vec<PlanSpec>, Fault> {
-    let Some(limit) = limit.0 else {
-        return Ok(parts.to_vec());
-    };
-    let smallest = parts.iter().map(|part| part.sweep.min).max();
-    if let Some(size) = smallest.filter(|size| limit < *size) {
-        return Err(Fault::new(
-            Kind::Missing,
-            format!("there is not enough memory: buffers of {limit} are the most, the smallest size is {size}"),
-        )
-        .hint("start with a smaller size, `-b`"));
-    }
-    let clamped = parts.iter().map(|part| PlanSpec {
-        sweep: part.sweep.clamped(limit),
-        ..part.clone()
-    });
-    Ok(clamped.collect())
-}
-
 /// Compares digests before the first launch: ranks that would do different things stop here.
 fn agree_on_plan(
     common: &Common<'_>,
@@ -335,7 +264,7 @@ fn prove_checker(
     plane.agree(step("the checker's test", common.init_limit), proved)
 }
 
-fn step(name: &str, limit: Duration) -> Step<'_> {
+pub(super) fn step(name: &str, limit: Duration) -> Step<'_> {
     Step { name, limit }
 }
 
@@ -358,14 +287,6 @@ pub(super) fn gpu(berths: &Berths, rank: Rank) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn two_buffers_and_a_reserve_fit_into_each_ranks_share() {
-        let limit = buffer_limit(100 << 30, 4);
-        assert!(4 * 2 * limit <= (100 << 30) - (2 << 30) && limit > 12 << 30);
-        assert!(buffer_limit(139 << 30, 1) >= 16 << 30);
-        assert_eq!(buffer_limit(0, 0), 0);
-    }
 
     #[test]
     fn a_run_that_measured_nothing_is_no_success_and_wrong_data_outweighs_it() {

@@ -52,6 +52,7 @@ pub(super) fn resolve(
         table_release: results.compat,
         timestamps: results.report_timestamps,
         backend: registry::backend_of(options.world.backend.as_deref(), env)?,
+        no_clamp: options.sizes.no_clamp,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),

@@ -8,10 +8,11 @@ use std::io::{self, Write};
 
 pub mod cells;
 mod jsonl;
+mod nccl_json;
 mod table;
 
 /// Every format, in the order in which lists show them.
-pub const ALL: &[Format] = &[table::FORMAT, jsonl::FORMAT];
+pub const ALL: &[Format] = &[table::FORMAT, jsonl::FORMAT, nccl_json::FORMAT];
 
 /// A format by name.
 #[derive(Debug)]
@@ -50,6 +51,11 @@ pub trait Report: Debug + Send {
 /// The table that nccl-tests prints.
 pub fn table() -> Box<dyn Report> {
     (table::FORMAT.start)()
+}
+
+/// The JSON that nccl-tests writes for `-J`.
+pub fn nccl_json() -> Box<dyn Report> {
+    (nccl_json::FORMAT.start)()
 }
 
 /// JSON lines: the run's file.

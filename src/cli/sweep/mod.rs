@@ -169,6 +169,7 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
         timestamps: options.report_timestamps != 0,
         backend: registry::backend_of(options.world.backend.as_deref(), env)?,
         allow_shared_gpu: options.world.allow_shared_gpu,
+        no_clamp: false,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),
         launch: resolve::launch(options.world, timeout_init)?,
