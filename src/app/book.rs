@@ -12,6 +12,7 @@ use crate::bootstrap::Ending;
 use crate::digest::Figures;
 use crate::record::Footer;
 use crate::record::Header;
+use crate::record::PathRecord;
 use crate::record::Row;
 use std::fs::File;
 use std::path::Path;
@@ -27,6 +28,7 @@ struct State {
     figures: Figures,
     /// What the table that is open has counted.
     section: Figures,
+    path: Option<PathRecord>,
     is_closed: bool,
 }
 
@@ -46,6 +48,7 @@ impl Book {
             output: Output::open(files)?,
             figures: Figures::default(),
             section: Figures::default(),
+            path: None,
             is_closed: false,
         })))
     }
@@ -99,6 +102,11 @@ impl Book {
         state.output.close_section(&footer)
     }
 
+    /// Keeps which way the bytes went, for the footer.
+    pub(super) fn path(&self, path: Option<PathRecord>) {
+        self.lock().path = path;
+    }
+
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
         let mut state = self.write()?;
@@ -106,6 +114,7 @@ impl Book {
         let footer = Footer {
             bandwidth_floor: tally.floor,
             memory: tally.memory,
+            path: state.path.take(),
             ..footer(&state.figures, tally.exit_code(), None)
         };
         state.output.end(&footer)
@@ -139,5 +148,6 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<&Fault>) -> Footer {
         bandwidth_floor: None,
         conditions: None,
         memory: None,
+        path: None,
     }
 }

@@ -8,6 +8,7 @@ mod dry_run;
 mod ending;
 mod fleet;
 mod floor;
+mod gather;
 mod gpus;
 mod links;
 mod measure;
@@ -19,6 +20,8 @@ mod output;
 mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod plot;
+mod report;
 mod rounds;
 mod seed;
 mod signals;
@@ -62,6 +65,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Sweep(args)) => measure::run(&args, &env),
+        Ok(Parsed::Plot(args)) => plot::run(&args),
+        Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),

@@ -26,10 +26,12 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
+use crate::record::PathRecord;
 use crate::record::Release;
 use crate::record::Row;
 use crate::record::Settings;
 use crate::record::SweepRecord;
+use crate::record::path::LogFacts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +68,7 @@ pub(super) struct Narrator<'a> {
     earlier: Option<Earlier>,
     /// The header, once it is told.
     header: Option<Header>,
+    nccl_log: Option<LogFacts>,
 }
 
 impl<'a> Narrator<'a> {
@@ -81,6 +84,7 @@ impl<'a> Narrator<'a> {
             init_ms: BTreeMap::new(),
             earlier: None,
             header: None,
+            nccl_log: None,
         })
     }
 
@@ -93,6 +97,16 @@ impl<'a> Narrator<'a> {
     pub(super) fn took(&mut self, step: &str, time: Duration) {
         self.init_ms
             .insert(step.to_owned(), time.as_secs_f64() * 1e3);
+    }
+
+    /// Keeps what NCCL's log has said.
+    pub(super) fn seen(&mut self, log: Option<LogFacts>) {
+        self.nccl_log = log;
+    }
+
+    /// Keeps which way the bytes went, for the footer.
+    pub(super) fn path(&self, record: Option<PathRecord>) {
+        self.book.path(record);
     }
 
     /// Writes the header; says on stderr what a person must know before the first row.
@@ -286,6 +300,7 @@ impl<'a> Narrator<'a> {
             plan: plan::digest_of(parts, fleet.world()),
             clamped_to_bytes,
             notes: self.facts.notes.clone(),
+            nccl_log: self.nccl_log.clone(),
             init_ms: self.init_ms.clone(),
             sweep: self.sweep_record(),
             conditions: None,

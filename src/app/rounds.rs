@@ -1,6 +1,7 @@
 //! All rows of a run in order: step by step, pass by pass, without those that an interrupted run has.
 
 use super::narrator::Narrator;
+use super::path::Ours;
 use super::worker::Common;
 use super::worker::Tally;
 use crate::base::Fault;
@@ -32,6 +33,7 @@ struct Rounds<'r, 'e, 'n> {
     parts: &'r [PlanSpec],
     engine: &'r mut Engine<'e>,
     narrator: Option<&'r mut Narrator<'n>>,
+    ours: &'r Ours<'r>,
     done: Done,
     /// Rows of all passes so far, those that are there already included.
     row: u64,
@@ -46,11 +48,10 @@ struct Rounds<'r, 'e, 'n> {
 pub(super) fn run(
     common: &Common<'_>,
     parts: &[PlanSpec],
-    plane: &dyn Bootstrap,
     engine: &mut Engine<'_>,
-    narrator: Option<&mut Narrator<'_>>,
+    (narrator, ours): (Option<&mut Narrator<'_>>, &Ours<'_>),
 ) -> Result<Tally, Fault> {
-    let done = done(common, parts, plane, narrator.as_deref())?;
+    let done = done(common, parts, ours.plane, narrator.as_deref())?;
     let tally = Tally {
         figures: done.figures.clone(),
         ..Tally::default()
@@ -60,6 +61,7 @@ pub(super) fn run(
         parts,
         engine,
         narrator,
+        ours,
         done,
         row: 0,
         warmed: HashSet::new(),
@@ -159,6 +161,7 @@ impl Rounds<'_, '_, '_> {
             return Ok(());
         };
         let row = super::narrator::row(job.case.clone(), measured, self.common);
+        self.common.path.ran(&row, self.ours);
         self.tally.figures.add(&row);
         match self.narrator.as_deref_mut() {
             Some(narrator) => narrator.row(&row),

@@ -7,6 +7,7 @@ use super::memory::Gauge;
 use super::memory_limit::clamp;
 use super::memory_limit::memory_limit;
 use super::narrator::Narrator;
+use super::path;
 use super::rounds;
 use crate::backend::Backend;
 use crate::backend::Session;
@@ -50,6 +51,7 @@ pub(super) struct Common<'a> {
     pub(super) floor_gbps: Option<f64>,
     pub(super) exit: super::ending::Exit,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) path: Arc<path::Watch>,
     pub(super) rules: Rules,
     pub(super) init_limit: Duration,
     /// Engine threads of each process.
@@ -60,6 +62,8 @@ pub(super) struct Common<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
+    /// The bytes did not go the way that was required.
+    pub(super) path_missed: bool,
     /// What the run took of the devices' memory, where that was asked for and is known.
     pub(super) memory: Option<MemoryUse>,
     /// How the run stands against the bandwidth that is asked for, where one is.
@@ -74,7 +78,7 @@ impl Tally {
             5
         } else if self.figures.measured == 0 {
             3
-        } else if self.floor.is_some_and(|floor| !floor.met) {
+        } else if self.path_missed || self.floor.is_some_and(|floor| !floor.met) {
             6
         } else {
             0
@@ -97,6 +101,7 @@ pub(super) fn work(
     let mut session = open(common, seat, plane)?;
     let opened = common.clock.now();
     common.exit.add(session.aborter());
+    common.path.opened();
     let limit = memory_limit(common, seat, &*session, plane)?;
     let parts = clamp(&common.parts, limit, common.may_clamp)?;
     agree_on_plan(common, &parts, plane)?;
@@ -118,9 +123,22 @@ pub(super) fn work(
         narrator.note(notes);
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
+        narrator.seen(common.path.seen(&seat.host));
         narrator.begin(&parts, limit, call)?;
     }
-    let mut tally = rounds::run(common, &parts, plane, &mut engine, narrator)?;
+    let ours = path::Ours {
+        seat,
+        berths: common.berths,
+        plane,
+    };
+    common.path.before(&ours)?;
+    let mut tally = rounds::run(
+        common,
+        &parts,
+        &mut engine,
+        (narrator.as_deref_mut(), &ours),
+    )?;
+    tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
     if let Some(mut gauge) = gauge {
         gauge.operations(&engine).map_err(at_place(common, seat))?;
         let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
@@ -297,6 +315,7 @@ mod tests {
         };
         let tally = Tally {
             figures,
+            path_missed: true,
             ..Tally::default()
         };
         assert_eq!(tally.exit_code(), 5);

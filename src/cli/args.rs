@@ -2,6 +2,7 @@
 
 use super::Guise;
 use super::SweepArgs;
+use super::path::PathWish;
 use crate::backend::Backend;
 use crate::base::split::Split;
 use crate::digest::Average;
@@ -59,6 +60,8 @@ pub struct Args {
     pub timeout_batch: Option<Duration>,
     /// Seed of the data and of what is simulated; none draws a fresh one.
     pub seed: Option<u64>,
+    /// What to find out about the network path.
+    pub path: PathWish,
     /// Print the plan and end.
     pub dry_run: bool,
     /// Where several collectives are measured as a configuration says; `plan` is then its first part.

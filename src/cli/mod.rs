@@ -13,9 +13,12 @@ mod options;
 mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod plot;
 mod refusal;
 mod registry;
+mod report;
 mod resolve;
+mod sources;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -28,8 +31,12 @@ pub use args::Args;
 pub use guise::Guise;
 pub use links::LinksArgs;
 pub use path::PathArgs;
+pub use path::PathWish;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
+pub use plot::{PictureFormat, PlotArgs};
+pub use report::ReportArgs;
+pub use sources::Sources;
 pub use sweep::{Config, Resume, StepArgs, SweepArgs};
 pub use whereabouts::WhereArgs;
 
@@ -46,6 +53,10 @@ pub enum Parsed {
     /// Measure two ranks alone.
     #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
+    /// Draw runs.
+    Plot(Box<PlotArgs>),
+    /// Write a document about runs.
+    Report(Box<ReportArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -62,39 +73,43 @@ pub enum Parsed {
 struct Command {
     name: &'static str,
     /// Reads the whole command line, the program's name included.
-    parse: fn(&[OsString], &Env) -> Result<Parsed, Fault>,
+    parse: fn(&[OsString]) -> Result<Parsed, Fault>,
 }
 
 /// Every such word; a collective's command line is what none of them takes.
 const COMMANDS: &[Command] = &[
     Command {
         name: "help",
-        parse: |argv, _| help::page(argv.get(2)).map(Parsed::Text),
+        parse: |argv| help::page(argv.get(2)).map(Parsed::Text),
     },
     Command {
         name: "list",
-        parse: |_, _| Ok(Parsed::Text(help::list())),
+        parse: |_| Ok(Parsed::Text(help::list())),
     },
     #[cfg(feature = "mpi")]
     Command {
         name: pingpong::NAME,
-        parse: |argv, _| pingpong::parse(argv),
-    },
-    Command {
-        name: sweep::NAME,
-        parse: sweep::parse,
+        parse: pingpong::parse,
     },
     Command {
         name: links::NAME,
-        parse: |argv, _| links::parse(argv),
+        parse: links::parse,
     },
     Command {
         name: path::NAME,
-        parse: |argv, _| path::parse(argv),
+        parse: path::parse,
+    },
+    Command {
+        name: plot::NAME,
+        parse: plot::parse,
+    },
+    Command {
+        name: report::NAME,
+        parse: report::parse,
     },
     Command {
         name: whereabouts::NAME,
-        parse: |argv, _| whereabouts::parse(argv),
+        parse: whereabouts::parse,
     },
 ];
 
@@ -109,10 +124,13 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Pars
         return measure(&guise::written_out(&argv)?, &guise, env);
     }
     let word = argv.get(1).and_then(|word| word.to_str());
+    if word == Some(sweep::NAME) {
+        return sweep::parse(&argv, env);
+    }
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
     command.map_or_else(
         || measure(&argv, &guise, env),
-        |command| (command.parse)(&argv, env),
+        |command| (command.parse)(&argv),
     )
 }
 

@@ -6,10 +6,16 @@ use crate::record::{Footer, Header, Row};
 use std::fmt::Debug;
 use std::io::{self, Write};
 
+pub mod about;
 pub mod cells;
+pub mod documents;
 mod jsonl;
+pub mod material;
 mod nccl_json;
+pub mod plot;
 mod table;
+#[cfg(test)]
+mod testing;
 
 /// Every format, in the order in which lists show them.
 pub const ALL: &[Format] = &[table::FORMAT, jsonl::FORMAT, nccl_json::FORMAT];

@@ -270,6 +270,7 @@ pub(crate) fn header() -> Header {
         plan: String::new(),
         clamped_to_bytes: None,
         notes: Vec::new(),
+        nccl_log: None,
         init_ms: BTreeMap::new(),
         sweep: None,
         conditions: None,

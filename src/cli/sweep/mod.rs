@@ -8,6 +8,7 @@ mod profiles;
 pub use config::{Config, StepArgs};
 
 use super::options::WorldOptions;
+use super::path::RunOptions;
 use super::values::{file, seconds, seed, whole};
 use super::{Args, Guise, Parsed, registry, resolve};
 use crate::base::{Env, Fault};
@@ -62,6 +63,8 @@ struct Options {
 
     #[command(flatten)]
     world: WorldOptions,
+    #[command(flatten)]
+    path: RunOptions,
 
     /// Folder in which the run is kept [default: `NCCLBENCH_STORE`, else `results`]
     #[arg(long, value_name = "DIR", value_parser = file, help_heading = "Results and limits")]
@@ -157,7 +160,11 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
         "" => Resume::Newest,
         _ => Resume::File(file),
     });
+    let backend = registry::backend_of(options.world.backend.as_deref(), env)?;
+    let mut path = options.path;
+    path.require_path = path.require_path.or(config.path);
     Ok(Args {
+        path: path.wish(backend.name())?,
         guise: Guise::Own,
         plan,
         split: None,
@@ -167,7 +174,7 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
         average: Average::ALL[options.average as usize],
         table_release: None,
         timestamps: options.report_timestamps != 0,
-        backend: registry::backend_of(options.world.backend.as_deref(), env)?,
+        backend,
         allow_shared_gpu: options.world.allow_shared_gpu,
         no_clamp: false,
         nccl_lib: options.world.nccl_lib.clone(),

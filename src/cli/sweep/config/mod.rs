@@ -4,6 +4,7 @@ use super::document::{Document, Entry, Keys};
 use super::part;
 use crate::base::{DataType, Fault, Placement};
 use crate::collective;
+use crate::path::Gate;
 use crate::plan::PlanSpec;
 use crate::record::{Floor, Limits};
 
@@ -14,8 +15,8 @@ pub struct Config {
     pub name: String,
     /// Whether the machine is examined before anything is measured.
     pub doctor: bool,
-    /// The network path that is required, where one is: `efa`, `infiniband`, `nvlink`, `any`.
-    pub path: Option<String>,
+    /// The network path that is required, where one is.
+    pub path: Option<Gate>,
     /// Its steps in order; a step that is not passed ends the sweep.
     pub steps: Vec<StepArgs>,
     /// By how much each band may be slower.
@@ -56,7 +57,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Config, Fault> {
         doctor: keys.get("doctor").map_or(Ok(false), |entry| entry.flag())?,
         path: keys
             .get("path")
-            .map(|entry| one_of(&entry, PATHS))
+            .map(|entry| entry.read(str::parse::<Gate>))
             .transpose()?,
         steps: steps(&keys, defaults.as_ref())?,
         limits: compare.as_ref().map_or(Ok(Limits::default()), limits)?,
@@ -69,9 +70,6 @@ pub(super) fn read(name: &str, text: &str) -> Result<Config, Fault> {
     keys.nothing_else()?;
     Ok(config)
 }
-
-/// The network paths that can be required.
-const PATHS: &[&str] = &["efa", "infiniband", "nvlink", "any"];
 
 fn sweep_name(keys: &Keys<'_>) -> Result<String, Fault> {
     let entry = keys.need(
