@@ -9,7 +9,7 @@
 //! | 1 | [`record`], [`ops`] |
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`], [`path`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`] |
-//! | 4 | [`engine`] |
+//! | 4 | [`engine`], [`doctor`] |
 //! | 5 | [`cli`] |
 //! | 6 | [`app`] |
 
@@ -20,6 +20,7 @@ pub mod bootstrap;
 pub mod cli;
 pub mod collective;
 pub mod digest;
+pub mod doctor;
 pub mod engine;
 pub mod ffi;
 pub mod launcher;

@@ -4,6 +4,7 @@ mod allow_list;
 mod berths;
 mod book;
 mod codes;
+mod doctor;
 mod dry_run;
 mod ending;
 mod fleet;
@@ -65,6 +66,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Sweep(args)) => measure::run(&args, &env),
+        Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),

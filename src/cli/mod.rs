@@ -3,6 +3,7 @@
 //! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
 
 mod args;
+mod doctor;
 mod effort;
 pub mod environment;
 mod guise;
@@ -28,6 +29,7 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use doctor::DoctorArgs;
 pub use guise::Guise;
 pub use links::LinksArgs;
 pub use path::PathArgs;
@@ -63,6 +65,8 @@ pub enum Parsed {
     Where(Box<WhereArgs>),
     /// Measure several collectives on one communicator.
     Sweep(Box<Args>),
+    /// Say what is wrong with the machines.
+    Doctor(Box<DoctorArgs>),
     /// Make links to this program under nccl-tests' names.
     Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -90,6 +94,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: doctor::NAME,
+        parse: doctor::parse,
     },
     Command {
         name: links::NAME,
