@@ -4,6 +4,7 @@ mod allow_list;
 mod berths;
 mod book;
 mod codes;
+mod conditions;
 mod doctor;
 mod dry_run;
 mod ending;

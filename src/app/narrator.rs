@@ -25,6 +25,7 @@ use crate::launcher::ProcessSeat;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
+use crate::record::Conditions;
 use crate::record::Header;
 use crate::record::PathRecord;
 use crate::record::Release;
@@ -68,6 +69,8 @@ pub(super) struct Narrator<'a> {
     earlier: Option<Earlier>,
     /// The header, once it is told.
     header: Option<Header>,
+    /// The devices' state when it was last asked for.
+    conditions: Option<Conditions>,
     nccl_log: Option<LogFacts>,
 }
 
@@ -84,6 +87,7 @@ impl<'a> Narrator<'a> {
             init_ms: BTreeMap::new(),
             earlier: None,
             header: None,
+            conditions: None,
             nccl_log: None,
         })
     }
@@ -97,6 +101,15 @@ impl<'a> Narrator<'a> {
     pub(super) fn took(&mut self, step: &str, time: Duration) {
         self.init_ms
             .insert(step.to_owned(), time.as_secs_f64() * 1e3);
+    }
+
+    /// Keeps in which state the devices are: before the header it is the header's, later the footer's.
+    pub(super) fn conditions(&mut self, conditions: Option<Conditions>) {
+        if self.header.is_some() {
+            self.book.conditions(conditions);
+        } else {
+            self.conditions = conditions;
+        }
     }
 
     /// Keeps what NCCL's log has said.
@@ -303,7 +316,7 @@ impl<'a> Narrator<'a> {
             nccl_log: self.nccl_log.clone(),
             init_ms: self.init_ms.clone(),
             sweep: self.sweep_record(),
-            conditions: None,
+            conditions: self.conditions.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Every thread of the world goes through the same steps; the first one also writes.
 
 use super::berths::Berths;
+use super::conditions;
 use super::memory::Gauge;
 use super::memory_limit::clamp;
 use super::memory_limit::memory_limit;
@@ -28,6 +29,7 @@ use crate::engine::Seats;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
+use crate::probe::throttle::Throttle;
 use crate::record::BandwidthFloor;
 use crate::record::MemoryUse;
 use std::sync::Arc;
@@ -119,11 +121,14 @@ pub(super) fn work(
         gauge.buffers(&engine).map_err(at_place(common, seat))?;
     }
     prove_checker(common, &parts[0], seat, plane, &mut engine)?;
+    engine.watch_clocks(Throttle::open(conditions::uuids(common, seat)));
+    let before = conditions::gather(common, seat, plane)?;
     if let Some(narrator) = narrator.as_deref_mut() {
         narrator.note(notes);
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
         narrator.seen(common.path.seen(&seat.host));
+        narrator.conditions(before);
         narrator.begin(&parts, limit, call)?;
     }
     let ours = path::Ours {
@@ -138,6 +143,10 @@ pub(super) fn work(
         &mut engine,
         (narrator.as_deref_mut(), &ours),
     )?;
+    let after = conditions::gather(common, seat, plane)?;
+    if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.conditions(after);
+    }
     tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
     if let Some(mut gauge) = gauge {
         gauge.operations(&engine).map_err(at_place(common, seat))?;

@@ -19,6 +19,7 @@ pub(super) fn quality(sample: &Sample, outcome: &Outcome) -> Quality {
     let marks = [
         unstable(&quality),
         cold(&quality, sample.is_cold),
+        throttled(&sample.throttled),
         issue.and_then(|issue| launch_bound(time.max_us, issue.max_us)),
     ];
     quality.marks.extend(marks.into_iter().flatten());
@@ -58,6 +59,21 @@ fn wide(sampling: &Sampling) -> Option<Mark> {
         None => format!("{batches} batches are too few to say how well the median is known"),
     };
     Some(mark(Doubt::Unstable, reason))
+}
+
+/// How many ranks whose clocks are held back are named.
+const NAMED: usize = 4;
+
+fn throttled(reasons: &[String]) -> Option<Mark> {
+    let named = reasons.get(..NAMED.min(reasons.len()))?;
+    let others = match reasons.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more ranks"),
+    };
+    (!named.is_empty()).then(|| {
+        let reason = format!("right after the timed loop: {}{others}", named.join("; "));
+        mark(Doubt::ClocksThrottled, reason)
+    })
 }
 
 fn launch_bound(time_us: f64, issue_us: f64) -> Option<Mark> {
@@ -190,6 +206,18 @@ mod tests {
             ..Sample::default()
         };
         assert_eq!(doubts_of(&blocking, 10.0, 10.0), []);
+    }
+
+    #[test]
+    fn clocks_that_are_held_back_are_named_by_rank() {
+        let throttled = |ranks: u32| Sample {
+            throttled: (0..ranks).map(|rank| format!("rank {rank}: power cap")).collect(),
+            ..Sample::default()
+        };
+        assert_eq!(doubts_of(&throttled(1), 10.0, 1.0), [Doubt::ClocksThrottled]);
+        assert_eq!(doubts_of(&throttled(0), 10.0, 1.0), []);
+        let mark = super::throttled(&throttled(6).throttled).unwrap();
+        assert!(mark.reason.ends_with("rank 3: power cap and 2 more ranks"), "{mark:?}");
     }
 
     #[test]

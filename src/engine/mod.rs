@@ -37,6 +37,7 @@ use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::plan::Job;
 use crate::plan::Work;
+use crate::probe::throttle::Throttle;
 use crate::record::Blocking;
 use crate::record::Case;
 use crate::record::Mismatches;
@@ -87,6 +88,8 @@ pub struct Engine<'a> {
     /// What was warmed up before anything was measured, and the measurements so far.
     warm_ups: u64,
     rows: u64,
+    /// What tells whether something holds the clocks back.
+    throttle: Option<Throttle>,
 }
 
 impl<'a> Engine<'a> {
@@ -118,7 +121,13 @@ impl<'a> Engine<'a> {
             draws: 0,
             warm_ups: 0,
             rows: 0,
+            throttle: None,
         })
+    }
+
+    /// Asks after each row's timed loop what holds the clocks back.
+    pub fn watch_clocks(&mut self, throttle: Option<Throttle>) {
+        self.throttle = throttle;
     }
 
     /// Runs one job; `None` for a warm-up.
@@ -162,6 +171,7 @@ impl<'a> Engine<'a> {
         self.enter(&job.case, "measuring");
         let begun = self.clock.now();
         let mut told = self.headline(job)?;
+        told.throttled = self.throttle.as_ref().map_or_else(Vec::new, Throttle::now);
         told.iterations_us = self.iteration_times(&job.case)?;
         self.single_operations(job, &mut told)?;
         let checking = self.clock.now();

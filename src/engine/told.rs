@@ -36,6 +36,8 @@ pub(super) struct Told {
     pub(super) iterations_us: Vec<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) singles: Option<Singles>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) throttled: Vec<String>,
 }
 
 impl Engine<'_> {
@@ -71,6 +73,7 @@ impl Engine<'_> {
             found: None,
             iterations_us: Vec::new(),
             singles: None,
+            throttled: Vec::new(),
             sampling: None,
             spent: Spent {
                 timed_ms: millis(timed),
@@ -100,6 +103,7 @@ impl Engine<'_> {
                 sample.iterations_us.push(told.iterations_us);
             }
             passes.extend(told.singles);
+            sample.throttled.extend(told.throttled);
             if let Some(found) = told.found {
                 sample.wrong.push(found.wrong);
                 all.get_or_insert_default().add(found);

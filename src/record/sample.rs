@@ -22,6 +22,9 @@ pub struct Sample {
     /// The first row that this launch measured, and nothing was warmed up before it.
     #[serde(default)]
     pub is_cold: bool,
+    /// What held clocks back right after the loop: `rank 3: power cap`.
+    #[serde(default)]
+    pub throttled: Vec<String>,
     /// How well all that is known.
     #[serde(default)]
     pub quality: Box<Quality>,
