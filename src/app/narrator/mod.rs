@@ -1,11 +1,12 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
+mod sweep;
+
 use super::book::Book;
 use super::counted;
 use super::fleet::Fleet;
 use super::memory_limit::Limit;
 use super::output::Files;
-use super::rounds::Done;
 use super::sweep::Earlier;
 use super::worker::Common;
 use super::worker::Tally;
@@ -31,7 +32,6 @@ use crate::record::PathRecord;
 use crate::record::Release;
 use crate::record::Row;
 use crate::record::Settings;
-use crate::record::SweepRecord;
 use crate::record::path::LogFacts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -157,80 +157,6 @@ impl<'a> Narrator<'a> {
         self.write(header)
     }
 
-    /// Starts the run's file, anew or behind an interrupted run's rows.
-    fn write(&mut self, header: Header) -> Result<(), Fault> {
-        if let Some(earlier) = &self.earlier {
-            earlier.require_same(&header)?;
-            let (path, file) = earlier.rewrite(&header)?;
-            self.book.begin(&header)?;
-            self.book.keep(&path, file);
-        } else {
-            if let Some(sweep) = self.facts.sweep {
-                let name = &sweep.config.name;
-                let (path, file) = super::sweep::create(&sweep.store, name, &header.started)?;
-                super::say(&format!("note: the run is kept in `{}`", path.display()));
-                self.book.keep(&path, file);
-            }
-            self.book.begin(&header)?;
-        }
-        self.header = Some(header);
-        Ok(())
-    }
-
-    fn find_earlier(&mut self) -> Result<(), Fault> {
-        let Some(sweep) = self.facts.sweep else {
-            return Ok(());
-        };
-        self.earlier = Earlier::find(sweep, &self.wished_digest())?;
-        match &self.earlier {
-            Some(earlier) => self.facts.notes.push(earlier.note()),
-            None if sweep.resume.is_some() => {
-                let nothing = "there is no interrupted run to go on with; this one starts anew";
-                self.facts.notes.push(nothing.to_owned());
-            }
-            None => {}
-        }
-        Ok(())
-    }
-
-    /// What identifies the sweep whatever memory allows.
-    fn wished_digest(&self) -> String {
-        plan::digest_of(&self.facts.wished, self.facts.fleet.world())
-    }
-
-    /// What the interrupted run has of these parts.
-    pub(super) fn done(&self, parts: &[PlanSpec], steps: &[usize]) -> Result<Done, Fault> {
-        let Some(earlier) = &self.earlier else {
-            return Ok(Done::default());
-        };
-        let done = Done {
-            rows: earlier.rows(parts, steps, self.facts.fleet.world())?,
-            figures: earlier.figures(),
-        };
-        self.book.count(&done.figures);
-        Ok(done)
-    }
-
-    /// Begins a table of its own for a part, where there are several.
-    pub(super) fn open_section(&self, part: &PlanSpec) -> Result<(), Fault> {
-        let Some(header) = self.header.as_ref().filter(|_| self.facts.sweep.is_some()) else {
-            return Ok(());
-        };
-        self.book.open_section(&Header {
-            collective: part.collective.name().to_owned(),
-            settings: plan::settings(part, self.facts.timestamps),
-            ..header.clone()
-        })
-    }
-
-    /// Ends it.
-    pub(super) fn close_section(&self) -> Result<(), Fault> {
-        if self.facts.sweep.is_none() {
-            return Ok(());
-        }
-        self.book.close_section()
-    }
-
     /// Keeps what a reader must know that was found while preparing.
     pub(super) fn note(&mut self, notes: Vec<String>) {
         self.facts.notes.extend(notes);
@@ -318,22 +244,6 @@ impl<'a> Narrator<'a> {
             sweep: self.sweep_record(),
             conditions: self.conditions.clone(),
         }
-    }
-}
-
-impl Narrator<'_> {
-    fn sweep_record(&self) -> Option<SweepRecord> {
-        let config = &self.facts.sweep?.config;
-        Some(SweepRecord {
-            name: config.name.clone(),
-            digest: self.wished_digest(),
-            limits: config.limits,
-            gate: config.floors.clone(),
-            resumed: self
-                .earlier
-                .as_ref()
-                .map_or_else(Vec::new, Earlier::records),
-        })
     }
 }
 
