@@ -10,8 +10,10 @@ use crate::base::Kind;
 use crate::base::moment;
 use crate::bootstrap::Ending;
 use crate::digest::Figures;
+use crate::record::Conditions;
 use crate::record::Footer;
 use crate::record::Header;
+use crate::record::Judgement;
 use crate::record::PathRecord;
 use crate::record::Row;
 use std::fs::File;
@@ -29,6 +31,8 @@ struct State {
     /// What the table that is open has counted.
     section: Figures,
     path: Option<PathRecord>,
+    conditions: Option<Conditions>,
+    judgement: Option<Judgement>,
     is_closed: bool,
 }
 
@@ -49,6 +53,9 @@ impl Book {
             figures: Figures::default(),
             section: Figures::default(),
             path: None,
+        judgement: None,
+            conditions: None,
+            judgement: None,
             is_closed: false,
         })))
     }
@@ -102,6 +109,16 @@ impl Book {
         state.output.close_section(&footer)
     }
 
+    /// Keeps the devices' state after the last row, for the footer.
+    pub(super) fn conditions(&self, conditions: Option<Conditions>) {
+        self.lock().conditions = conditions;
+    }
+
+    /// Keeps what the sweep came to, for the footer.
+    pub(super) fn judged(&self, judgement: Judgement) {
+        self.lock().judgement = Some(judgement);
+    }
+
     /// Keeps which way the bytes went, for the footer.
     pub(super) fn path(&self, path: Option<PathRecord>) {
         self.lock().path = path;
@@ -115,6 +132,8 @@ impl Book {
             bandwidth_floor: tally.floor,
             memory: tally.memory,
             path: state.path.take(),
+            conditions: state.conditions.take(),
+            judgement: state.judgement.take(),
             ..footer(&state.figures, tally.exit_code(), None)
         };
         state.output.end(&footer)

@@ -129,8 +129,14 @@ mod tests {
     fn what_is_not_told_is_named_and_never_zero() {
         let state = state("a", "GPU-1", &gpu());
         assert_eq!((state.sm_mhz, state.sm_max_mhz), (Some(1200), Some(1980)));
-        assert_eq!((state.celsius, state.ecc, state.nvlinks), (None, None, None));
-        assert_eq!(state.unknown, ["temperature", "ECC", "NVLinks", "PCIe link"]);
+        assert_eq!(
+            (state.celsius, state.ecc, state.nvlinks),
+            (None, None, None)
+        );
+        assert_eq!(
+            state.unknown,
+            ["temperature", "ECC", "NVLinks", "PCIe link"]
+        );
         let text = serde_json::to_string(&state).unwrap();
         assert!(!text.contains("celsius") && !text.contains(":0"), "{text}");
     }

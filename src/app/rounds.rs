@@ -2,6 +2,7 @@
 
 use super::narrator::Narrator;
 use super::path::Ours;
+use super::sweep::Stop;
 use super::worker::Common;
 use super::worker::Tally;
 use crate::base::Fault;
@@ -14,6 +15,8 @@ use crate::plan::Job;
 use crate::plan::Pass;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
+use crate::record::Doubt;
+use crate::record::Mark;
 use serde::Deserialize;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -49,9 +52,9 @@ pub(super) fn run(
     common: &Common<'_>,
     parts: &[PlanSpec],
     engine: &mut Engine<'_>,
-    (narrator, ours): (Option<&mut Narrator<'_>>, &Ours<'_>),
+    (mut narrator, ours): (Option<&mut Narrator<'_>>, &Ours<'_>),
 ) -> Result<Tally, Fault> {
-    let done = done(common, parts, ours.plane, narrator.as_deref())?;
+    let done = done(common, parts, ours.plane, narrator.as_deref_mut())?;
     let tally = Tally {
         figures: done.figures.clone(),
         ..Tally::default()
@@ -80,7 +83,7 @@ fn done(
     common: &Common<'_>,
     parts: &[PlanSpec],
     plane: &dyn Bootstrap,
-    narrator: Option<&Narrator<'_>>,
+    narrator: Option<&mut Narrator<'_>>,
 ) -> Result<Done, Fault> {
     if !common.resumes {
         return Ok(Done::default());
@@ -99,10 +102,40 @@ fn done(
 impl Rounds<'_, '_, '_> {
     fn run(&mut self) -> Result<(), Fault> {
         let (parts, common) = (self.parts, self.common);
+        let mut step = 0;
         for pass in plan::passes(parts, &common.steps) {
+            if pass.step != step {
+                if self.ends_at(step)? {
+                    return Ok(());
+                }
+                step = pass.step;
+            }
             self.pass(pass)?;
         }
-        Ok(())
+        self.ends_at(step).map(drop)
+    }
+
+    /// Whether the sweep ends at a step, because it was not passed. The path that is required is one
+    /// more step behind the first.
+    fn ends_at(&mut self, step: usize) -> Result<bool, Fault> {
+        if !self.common.judges {
+            return Ok(false);
+        }
+        let mut stop = match self.narrator.as_deref_mut() {
+            Some(narrator) => narrator.judge_step(step),
+            None => None,
+        };
+        if step == 0 && self.common.path_is_required && self.common.steps.len() > 1 {
+            let missed = self.common.path.is_missed(self.ours, self.narrator.as_deref())?;
+            stop = stop.or(missed.then(Stop::path));
+        }
+        let said = bootstrap::encode(&stop)?;
+        let name = bootstrap::Step {
+            name: "whether the step was passed",
+            limit: self.common.init_limit,
+        };
+        self.tally.stop = bootstrap::decode(&self.ours.plane.broadcast(name, &said)?)?;
+        Ok(self.tally.stop.is_some())
     }
 
     /// One pass; nothing at all happens in one whose rows are all there.
@@ -151,22 +184,36 @@ impl Rounds<'_, '_, '_> {
             if is_row && self.done.rows.contains(&(row - 1)) {
                 continue;
             }
-            self.run_job(job)?;
+            self.run_job(job, pass)?;
         }
         Ok(())
     }
 
-    fn run_job(&mut self, job: &Job) -> Result<(), Fault> {
+    fn run_job(&mut self, job: &Job, pass: Pass) -> Result<(), Fault> {
         let Some(measured) = self.engine.run(job)? else {
             return Ok(());
         };
-        let row = super::narrator::row(job.case.clone(), measured, self.common);
+        let mut row = super::narrator::row(job.case.clone(), measured, self.common);
+        row.quality.marks.extend(self.clamped(job, pass));
         self.common.path.ran(&row, self.ours);
         self.tally.figures.add(&row);
         match self.narrator.as_deref_mut() {
             Some(narrator) => narrator.row(&row),
             None => Ok(()),
         }
+    }
+}
+
+impl Rounds<'_, '_, '_> {
+    /// The mark of the largest size that memory allowed, where larger ones were asked for.
+    fn clamped(&self, job: &Job, pass: Pass) -> Option<Mark> {
+        let wished = self.common.parts[pass.part].sweep.max;
+        let part = &self.parts[pass.part];
+        let is_last = plan::sizes(part).last() == Some(job.case.requested);
+        (part.sweep.max < wished && is_last).then(|| Mark {
+            doubt: Doubt::MemoryClamped,
+            reason: format!("sizes up to {wished} were asked for, and memory allows no larger one"),
+        })
     }
 }
 

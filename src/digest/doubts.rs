@@ -211,13 +211,21 @@ mod tests {
     #[test]
     fn clocks_that_are_held_back_are_named_by_rank() {
         let throttled = |ranks: u32| Sample {
-            throttled: (0..ranks).map(|rank| format!("rank {rank}: power cap")).collect(),
+            throttled: (0..ranks)
+                .map(|rank| format!("rank {rank}: power cap"))
+                .collect(),
             ..Sample::default()
         };
-        assert_eq!(doubts_of(&throttled(1), 10.0, 1.0), [Doubt::ClocksThrottled]);
+        assert_eq!(
+            doubts_of(&throttled(1), 10.0, 1.0),
+            [Doubt::ClocksThrottled]
+        );
         assert_eq!(doubts_of(&throttled(0), 10.0, 1.0), []);
         let mark = super::throttled(&throttled(6).throttled).unwrap();
-        assert!(mark.reason.ends_with("rank 3: power cap and 2 more ranks"), "{mark:?}");
+        assert!(
+            mark.reason.ends_with("rank 3: power cap and 2 more ranks"),
+            "{mark:?}"
+        );
     }
 
     #[test]

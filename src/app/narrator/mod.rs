@@ -34,6 +34,7 @@ use crate::record::Row;
 use crate::record::Settings;
 use crate::record::path::LogFacts;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::UNIX_EPOCH;
@@ -69,6 +70,11 @@ pub(super) struct Narrator<'a> {
     earlier: Option<Earlier>,
     /// The header, once it is told.
     header: Option<Header>,
+    /// The run's file in the store.
+    file: Option<PathBuf>,
+    /// Rows of a sweep, and how many of them belong to steps that have been judged.
+    rows: Vec<Row>,
+    rows_judged: usize,
     /// The devices' state when it was last asked for.
     conditions: Option<Conditions>,
     nccl_log: Option<LogFacts>,
@@ -87,6 +93,9 @@ impl<'a> Narrator<'a> {
             init_ms: BTreeMap::new(),
             earlier: None,
             header: None,
+            file: None,
+            rows: Vec::new(),
+            rows_judged: 0,
             conditions: None,
             nccl_log: None,
         })
@@ -162,7 +171,10 @@ impl<'a> Narrator<'a> {
         self.facts.notes.extend(notes);
     }
 
-    pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
+    pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
+        if self.facts.sweep.is_some() {
+            self.rows.push(row.clone());
+        }
         self.book.row(row)
     }
 

@@ -11,6 +11,7 @@ use crate::plan::PlanSpec;
 use crate::record::Header;
 use crate::record::Line;
 use crate::record::Resumed;
+use crate::record::Row;
 use crate::record::RowKey;
 use crate::record::Run;
 use crate::report;
@@ -151,6 +152,11 @@ impl Earlier {
                 .and_then(|footer| footer.fault.clone()),
         });
         records
+    }
+
+    /// Its rows.
+    pub(in crate::app) fn kept(&self) -> &[Row] {
+        &self.run.rows
     }
 
     /// What the rows came to.

@@ -2,8 +2,12 @@
 
 mod earlier;
 mod estimate;
+mod examine;
+pub(super) mod judge;
 mod keep;
 
 pub(super) use earlier::Earlier;
 pub(super) use estimate::text as dry_run;
+pub(super) use examine::examine;
+pub(super) use judge::Stop;
 pub(super) use keep::create;
