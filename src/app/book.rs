@@ -53,7 +53,6 @@ impl Book {
             figures: Figures::default(),
             section: Figures::default(),
             path: None,
-        judgement: None,
             conditions: None,
             judgement: None,
             is_closed: false,
@@ -168,5 +167,6 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<&Fault>) -> Footer {
         conditions: None,
         memory: None,
         path: None,
+        judgement: None,
     }
 }

@@ -13,6 +13,8 @@ use super::output::Files;
 use super::path;
 use super::signals;
 use super::spawn;
+use super::sweep::Patient;
+use super::sweep::Stop;
 use super::worker::Common;
 use super::worker::Tally;
 use crate::backend;
@@ -26,7 +28,9 @@ use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Ending;
 use crate::bootstrap::Step;
+use crate::bootstrap::peer;
 use crate::cli::Args;
+use crate::doctor::Scene;
 use crate::engine;
 use crate::engine::Rules;
 use crate::engine::SystemClock;
@@ -150,6 +154,12 @@ impl Process<'_> {
     fn conduct(&self) -> Result<Tally, Fault> {
         let seed = self.seed()?;
         let floor = self.floor()?;
+        if let Some(stop) = self.examine()? {
+            return Ok(Tally {
+                stop: Some(stop),
+                ..Tally::default()
+            });
+        }
         let started = self.clock.now();
         let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
@@ -171,6 +181,28 @@ impl Process<'_> {
     fn floor(&self) -> Result<Option<f64>, Fault> {
         let step = self.step("the bandwidth that is asked for");
         super::floor::agree(&*self.plane(), step, self.args.min_bw_gbps)
+    }
+
+    /// The machines' examination, where a sweep begins with one; why it ends there.
+    fn examine(&self) -> Result<Option<Stop>, Fault> {
+        let Some(sweep) = self.args.sweep.as_ref().filter(|sweep| sweep.config.doctor) else {
+            return Ok(None);
+        };
+        let (peers, member) = (self.joined.plane.peers(), self.joined.plane.member());
+        let ranks = self.args.threads * self.args.gpus;
+        let nccl = self.backend_wish(0).nccl_lib;
+        let patient = Patient {
+            scene: Scene::here(self.env.clone(), ranks, nccl),
+            host: self.here.host.clone(),
+            identity: self.here.identity.clone(),
+            ranks: peer::ranks_of(ranks, member),
+            is_first: peer::local_place(peers, member).index == 0,
+        };
+        let stop = super::sweep::examine(&*self.plane(), self.step("the examination"), patient)?;
+        if member == 0 {
+            super::sweep::tell_examination(&sweep.config.name, stop.as_ref());
+        }
+        Ok(stop)
     }
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
@@ -249,6 +281,8 @@ impl Process<'_> {
             parts: self.args.parts(),
             steps: self.args.steps(),
             resumes: self.resumes(),
+            judges: self.args.sweep.is_some(),
+            path_is_required: self.args.path.require.is_some(),
             may_clamp: !self.args.no_clamp,
             average: self.args.average,
             floor_gbps: floor,

@@ -126,7 +126,10 @@ impl Rounds<'_, '_, '_> {
             None => None,
         };
         if step == 0 && self.common.path_is_required && self.common.steps.len() > 1 {
-            let missed = self.common.path.is_missed(self.ours, self.narrator.as_deref())?;
+            let missed = self
+                .common
+                .path
+                .is_missed(self.ours, self.narrator.as_deref())?;
             stop = stop.or(missed.then(Stop::path));
         }
         let said = bootstrap::encode(&stop)?;

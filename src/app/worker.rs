@@ -10,6 +10,7 @@ use super::memory_limit::memory_limit;
 use super::narrator::Narrator;
 use super::path;
 use super::rounds;
+use super::sweep::Stop;
 use crate::backend::Backend;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
@@ -19,6 +20,7 @@ use crate::base::FaultContext;
 use crate::base::Kind;
 use crate::base::Rank;
 use crate::base::fault::Place;
+use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::digest::Average;
@@ -46,6 +48,10 @@ pub(super) struct Common<'a> {
     pub(super) steps: Vec<usize>,
     /// Rows of an interrupted run may be there already.
     pub(super) resumes: bool,
+    /// Steps, floors and a baseline are judged by.
+    pub(super) judges: bool,
+    /// The bytes have to go some way.
+    pub(super) path_is_required: bool,
     /// Sizes that do not fit into memory are left out; else they are an error.
     pub(super) may_clamp: bool,
     pub(super) average: Average,
@@ -70,20 +76,23 @@ pub(super) struct Tally {
     pub(super) memory: Option<MemoryUse>,
     /// How the run stands against the bandwidth that is asked for, where one is.
     pub(super) floor: Option<BandwidthFloor>,
+    /// The step that ended the sweep.
+    pub(super) stop: Option<Stop>,
+    /// The exit code that floors and the baseline call for; 0 where there are none.
+    pub(super) judged: u8,
 }
 
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
     /// A bandwidth that was asked for is a gate.
     pub(super) fn exit_code(&self) -> u8 {
-        if self.figures.wrong_measurements > 0 {
-            5
-        } else if self.figures.measured == 0 {
-            3
-        } else if self.path_missed || self.floor.is_some_and(|floor| !floor.met) {
-            6
-        } else {
-            0
+        let missed = self.path_missed || self.floor.is_some_and(|floor| !floor.met);
+        match &self.stop {
+            _ if self.figures.wrong_measurements > 0 => 5,
+            Some(stop) => stop.code,
+            None if self.figures.measured == 0 => 3,
+            None if missed => 6,
+            None => self.judged,
         }
     }
 }
@@ -148,6 +157,9 @@ pub(super) fn work(
         narrator.conditions(after);
     }
     tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
+    if common.judges {
+        tally.judged = judged(common, plane, &tally, narrator.as_deref_mut())?;
+    }
     if let Some(mut gauge) = gauge {
         gauge.operations(&engine).map_err(at_place(common, seat))?;
         let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
@@ -162,6 +174,22 @@ pub(super) fn work(
 /// Adds to a fault where it happened.
 fn at_place<'a>(common: &'a Common<'_>, seat: &'a ThreadSeat) -> impl Fn(Fault) -> Fault + 'a {
     |fault| fault.at(place(common, seat))
+}
+
+/// The exit code that floors and the baseline call for, as the first thread finds it.
+fn judged(
+    common: &Common<'_>,
+    plane: &dyn Bootstrap,
+    tally: &Tally,
+    narrator: Option<&mut Narrator<'_>>,
+) -> Result<u8, Fault> {
+    plane.pulse().enter("judging the sweep");
+    let mine = match narrator {
+        Some(narrator) => narrator.judge(tally.stop.as_ref(), tally.exit_code())?,
+        None => 0,
+    };
+    let step = step("the verdict", common.init_limit);
+    bootstrap::decode(&plane.broadcast(step, &bootstrap::encode(&mine)?)?)
 }
 
 fn open(

@@ -22,7 +22,11 @@ impl Narrator<'_> {
         let stop = judge::step(&wish.config, step, rows);
         if wish.config.steps.len() > 1 && fresh > 0 {
             let name = &wish.config.steps[step].name;
-            let word = if stop.is_some() { "not passed" } else { "passed" };
+            let word = if stop.is_some() {
+                "not passed"
+            } else {
+                "passed"
+            };
             say(&format!("step `{name}`: {word}"));
         }
         self.rows_judged = self.rows.len();
@@ -47,7 +51,10 @@ impl Narrator<'_> {
         for line in &judged.judgement.why {
             say(line);
         }
-        say(&format!("sweep `{}`: {}", wish.config.name, judged.sentence));
+        say(&format!(
+            "sweep `{}`: {}",
+            wish.config.name, judged.sentence
+        ));
         self.book.judged(judged.judgement);
         Ok(judged.code)
     }
@@ -95,7 +102,11 @@ impl Narrator<'_> {
     }
 
     /// What the interrupted run has of these parts.
-    pub(in crate::app) fn done(&mut self, parts: &[PlanSpec], steps: &[usize]) -> Result<Done, Fault> {
+    pub(in crate::app) fn done(
+        &mut self,
+        parts: &[PlanSpec],
+        steps: &[usize],
+    ) -> Result<Done, Fault> {
         let Some(earlier) = &self.earlier else {
             return Ok(Done::default());
         };

@@ -1,6 +1,7 @@
 //! The doctor's examination as the first step of a sweep, before anything is opened.
 
 use super::Stop;
+use crate::app::say;
 use crate::base::Fault;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
@@ -57,9 +58,26 @@ pub(in crate::app) fn examine(
     }))
 }
 
+/// Says how the examination came out, and how the sweep ends if it ends there.
+pub(in crate::app) fn tell(sweep: &str, stop: Option<&Stop>) {
+    let Some(stop) = stop else {
+        return say(&format!("step `{NAME}`: passed"));
+    };
+    say(&format!("step `{NAME}`: not passed"));
+    for line in &stop.why {
+        say(line);
+    }
+    say(&format!(
+        "sweep `{sweep}`: NO-GO: it stopped at step `{NAME}`"
+    ));
+}
+
 /// What is as it must not be, with hosts and hint.
 fn failures(all: &Checkups) -> Vec<String> {
-    let bad = all.findings.iter().filter(|one| one.finding.health == Health::Failure);
+    let bad = all
+        .findings
+        .iter()
+        .filter(|one| one.finding.health == Health::Failure);
     let of_checks = bad.map(|one| {
         let hosts: Vec<_> = one
             .members
@@ -77,7 +95,9 @@ fn failures(all: &Checkups) -> Vec<String> {
             hint.unwrap_or_default()
         )
     });
-    let drifts = drift::between(all).into_iter().filter(|one| one.health == Health::Failure);
+    let drifts = drift::between(all)
+        .into_iter()
+        .filter(|one| one.health == Health::Failure);
     let of_drift = drifts.map(|one| format!("hosts differ: {one:?}"));
     of_checks.chain(of_drift).collect()
 }

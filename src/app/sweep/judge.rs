@@ -66,7 +66,10 @@ pub(in crate::app) fn step(config: &Config, step: usize, rows: &[Row]) -> Option
     };
     let wrong = rows.iter().filter(|row| row.is_wrong());
     let wrong = wrong.map(|row| format!("wrong data: {}", crate::record::RowKey::of(&row.case)));
-    let floors = config.floors.iter().filter(|floor| rows.iter().any(|row| names(floor, row)));
+    let floors = config
+        .floors
+        .iter()
+        .filter(|floor| rows.iter().any(|row| names(floor, row)));
     let floors: Vec<Floor> = floors.cloned().collect();
     let launch = launch_of("", "", rows);
     stop(wrong.collect(), 5).or_else(|| stop(unmet(&baseline::gate(&floors, &[launch])), 6))
@@ -77,7 +80,9 @@ fn names(floor: &Floor, row: &Row) -> bool {
     let case = &row.case;
     floor.collective == case.collective
         && floor.dtype.is_none_or(|dtype| dtype == case.dtype)
-        && floor.placement.is_none_or(|placement| placement == case.placement)
+        && floor
+            .placement
+            .is_none_or(|placement| placement == case.placement)
         && (floor.from..=floor.to).contains(&case.requested)
 }
 
@@ -126,7 +131,10 @@ pub(in crate::app) fn whole(
 ) -> Result<Judged, Fault> {
     let launch = launch_of(run, &header.started, rows);
     let config = &wish.config;
-    let missed = unmet(&baseline::gate(&config.floors, std::slice::from_ref(&launch)));
+    let missed = unmet(&baseline::gate(
+        &config.floors,
+        std::slice::from_ref(&launch),
+    ));
     if !missed.is_empty() || matches!(code, 3 | 5 | 6) {
         let stop = Stop {
             step: "floors".to_owned(),
@@ -137,11 +145,21 @@ pub(in crate::app) fn whole(
         let (sentence, stopped_at) = match code {
             5 => ("NO-GO: data was wrong".to_owned(), None),
             3 => ("nothing could be measured".to_owned(), None),
-            _ if stop.why.is_empty() => ("NO-GO: the path is not the one that is required".to_owned(), Some("path".to_owned())),
+            _ if stop.why.is_empty() => (
+                "NO-GO: the path is not the one that is required".to_owned(),
+                Some("path".to_owned()),
+            ),
             _ => ("NO-GO: floors were not met".to_owned(), Some(stop.step)),
         };
-        let judgement = Judgement { stopped_at, ..judged.judgement };
-        return Ok(Judged { sentence, judgement, code: if code == 0 { 6 } else { code } });
+        let judgement = Judgement {
+            stopped_at,
+            ..judged.judgement
+        };
+        return Ok(Judged {
+            sentence,
+            judgement,
+            code: if code == 0 { 6 } else { code },
+        });
     }
     let found = fingerprint::of(header);
     match baseline_of(wish, &found)? {
@@ -166,7 +184,10 @@ fn without_baseline(config: &Config) -> Judged {
     let (verdict, sentence) = if gated {
         ("go", "GO: everything that was asked for is met".to_owned())
     } else {
-        ("kept", "kept; no baseline fits, so that there was nothing to compare with".to_owned())
+        (
+            "kept",
+            "kept; no baseline fits, so that there was nothing to compare with".to_owned(),
+        )
     };
     Judged {
         judgement: Judgement {
@@ -185,7 +206,10 @@ fn against(
     found: &crate::record::Fingerprint,
 ) -> Result<Judged, Fault> {
     let (earlier, _) = Store::at(&wish.store).launches_of(&fingerprint::digest(found))?;
-    let earlier: Vec<Launch> = earlier.into_iter().filter(|one| one.run != launch.run).collect();
+    let earlier: Vec<Launch> = earlier
+        .into_iter()
+        .filter(|one| one.run != launch.run)
+        .collect();
     let question = Question {
         baseline: entry,
         now: &[launch],
