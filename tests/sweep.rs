@@ -365,3 +365,70 @@ fn a_dry_run_estimates_time_and_memory_and_says_how() {
     assert!(said.contains("Assumed, not measured"), "{said}");
     assert!(bench.files().is_empty());
 }
+
+/// Three steps, the second with a floor.
+fn steps(floor: &str) -> Bench {
+    let part = |step: &str, size: &str| {
+        format!("[[part]]\nstep = \"{step}\"\ncollectives = \"allreduce\"\nsizes = \"{size}\"\n")
+    };
+    Bench::new(&format!(
+        "name = \"gate\"\n[defaults]\niters = 5\nplacements = \"out-of-place\"\n{}{}{}\
+         [[gate.floor]]\ncollective = \"allreduce\"\nsize = \"64K\"\n{floor}\n",
+        part("data", "1K"),
+        part("speed", "64K"),
+        part("latency", "8")
+    ))
+}
+
+#[test]
+fn a_sweep_stops_at_the_step_whose_floor_is_not_met_and_says_so() {
+    let bench = steps("busbw = 99999");
+    let output = bench.run(&["--backend", "sim", "--spawn", "3"]);
+    assert_eq!(output.status.code(), Some(6));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("step `data`: passed\nstep `speed`: not passed"),
+        "{said}"
+    );
+    assert!(
+        said.contains("sweep `gate`: NO-GO: it stopped at step `speed`"),
+        "{said}"
+    );
+    let run = bench.only_run();
+    assert_eq!(run.rows.len(), 2, "the third step is not measured");
+    let judgement = run.footer.unwrap().judgement.unwrap();
+    assert_eq!(judgement.stopped_at.as_deref(), Some("speed"));
+    assert!(judgement.why[0].contains("busbw"), "{judgement:?}");
+}
+
+#[test]
+fn a_sweep_whose_steps_are_all_passed_is_a_go() {
+    let bench = steps("time = 1e9");
+    let output = bench.run(&["--backend", "sim", "-g", "5"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("sweep `gate`: GO"));
+    let run = bench.only_run();
+    assert_eq!(run.footer.unwrap().judgement.unwrap().verdict, "go");
+}
+
+#[test]
+fn a_floor_that_no_row_answers_to_is_not_met() {
+    let bench = steps("datatype = \"half\"\ntime = 1e9");
+    let output = bench.run(&["--backend", "sim", "-g", "3"]);
+    assert_eq!(output.status.code(), Some(6), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("no row has it"));
+}
+
+#[test]
+fn a_machine_that_fails_its_examination_ends_the_sweep_before_anything_is_measured() {
+    let bench = Bench::new(&format!("doctor = true\n{CONFIG}"));
+    // more ranks than any machine's cores
+    let output = bench.run(&["--backend", "sim", "-g", "4096"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(
+        said.contains("NO-GO: it stopped at step `doctor`"),
+        "{said}"
+    );
+    assert!(bench.files().is_empty());
+}
