@@ -16,6 +16,7 @@ use super::spawn;
 use super::sweep::Patient;
 use super::sweep::Stop;
 use super::worker::Common;
+use super::worker::SweepWays;
 use super::worker::Tally;
 use crate::backend;
 use crate::backend::Equipment;
@@ -280,9 +281,7 @@ impl Process<'_> {
             berths,
             parts: self.args.parts(),
             steps: self.args.steps(),
-            resumes: self.resumes(),
-            judges: self.args.sweep.is_some(),
-            path_is_required: self.args.path.require.is_some(),
+            sweep: self.sweep_ways(),
             may_clamp: !self.args.no_clamp,
             average: self.args.average,
             floor_gbps: floor,
@@ -312,9 +311,11 @@ impl Process<'_> {
         }
     }
 
-    fn resumes(&self) -> bool {
-        let sweep = self.args.sweep.as_ref();
-        sweep.is_some_and(|sweep| sweep.resume.is_some())
+    fn sweep_ways(&self) -> Option<SweepWays> {
+        self.args.sweep.as_ref().map(|sweep| SweepWays {
+            resumes: sweep.resume.is_some(),
+            path_is_required: self.args.path.require.is_some(),
+        })
     }
 
     /// Between operations ranks wait for the slowest one's check and for its operation's own deadline.

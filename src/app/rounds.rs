@@ -85,7 +85,7 @@ fn done(
     plane: &dyn Bootstrap,
     narrator: Option<&mut Narrator<'_>>,
 ) -> Result<Done, Fault> {
-    if !common.resumes {
+    if !common.sweep.is_some_and(|sweep| sweep.resumes) {
         return Ok(Done::default());
     }
     let mine = match narrator {
@@ -118,14 +118,14 @@ impl Rounds<'_, '_, '_> {
     /// Whether the sweep ends at a step, because it was not passed. The path that is required is one
     /// more step behind the first.
     fn ends_at(&mut self, step: usize) -> Result<bool, Fault> {
-        if !self.common.judges {
+        let Some(sweep) = self.common.sweep else {
             return Ok(false);
-        }
+        };
         let mut stop = match self.narrator.as_deref_mut() {
             Some(narrator) => narrator.judge_step(step),
             None => None,
         };
-        if step == 0 && self.common.path_is_required && self.common.steps.len() > 1 {
+        if step == 0 && sweep.path_is_required && self.common.steps.len() > 1 {
             let missed = self
                 .common
                 .path

@@ -37,6 +37,15 @@ use crate::record::MemoryUse;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How a sweep goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SweepWays {
+    /// Rows of an interrupted run may be there already.
+    pub(super) resumes: bool,
+    /// The bytes have to go some way.
+    pub(super) path_is_required: bool,
+}
+
 /// What all threads of a process share.
 #[derive(Debug)]
 pub(super) struct Common<'a> {
@@ -46,12 +55,8 @@ pub(super) struct Common<'a> {
     pub(super) parts: Vec<PlanSpec>,
     /// How many parts each step has.
     pub(super) steps: Vec<usize>,
-    /// Rows of an interrupted run may be there already.
-    pub(super) resumes: bool,
-    /// Steps, floors and a baseline are judged by.
-    pub(super) judges: bool,
-    /// The bytes have to go some way.
-    pub(super) path_is_required: bool,
+    /// What only a sweep does; none of a plain measurement.
+    pub(super) sweep: Option<SweepWays>,
     /// Sizes that do not fit into memory are left out; else they are an error.
     pub(super) may_clamp: bool,
     pub(super) average: Average,
@@ -140,26 +145,7 @@ pub(super) fn work(
         narrator.conditions(before);
         narrator.begin(&parts, limit, call)?;
     }
-    let ours = path::Ours {
-        seat,
-        berths: common.berths,
-        plane,
-    };
-    common.path.before(&ours)?;
-    let mut tally = rounds::run(
-        common,
-        &parts,
-        &mut engine,
-        (narrator.as_deref_mut(), &ours),
-    )?;
-    let after = conditions::gather(common, seat, plane)?;
-    if let Some(narrator) = narrator.as_deref_mut() {
-        narrator.conditions(after);
-    }
-    tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
-    if common.judges {
-        tally.judged = judged(common, plane, &tally, narrator.as_deref_mut())?;
-    }
+    let mut tally = measured(common, (seat, plane), &parts, &mut engine, narrator)?;
     if let Some(mut gauge) = gauge {
         gauge.operations(&engine).map_err(at_place(common, seat))?;
         let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
@@ -168,6 +154,33 @@ pub(super) fn work(
     plane.pulse().enter("closing the communicator");
     drop(session);
     plane.barrier(step("the end of the run", common.init_limit))?;
+    Ok(tally)
+}
+
+/// All rows, and what they come to.
+fn measured(
+    common: &Common<'_>,
+    (seat, plane): (&ThreadSeat, &dyn Bootstrap),
+    parts: &[PlanSpec],
+    engine: &mut Engine<'_>,
+    mut narrator: Option<&mut Narrator<'_>>,
+) -> Result<Tally, Fault> {
+    let ours = path::Ours {
+        seat,
+        berths: common.berths,
+        plane,
+    };
+    common.path.before(&ours)?;
+    let rows = (narrator.as_deref_mut(), &ours);
+    let mut tally = rounds::run(common, parts, engine, rows)?;
+    let after = conditions::gather(common, seat, plane)?;
+    if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.conditions(after);
+    }
+    tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
+    if common.sweep.is_some() {
+        tally.judged = judged(common, plane, &tally, narrator)?;
+    }
     Ok(tally)
 }
 
