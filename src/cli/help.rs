@@ -10,8 +10,8 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
-  doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
   contrast the same sweep with several settings side by side: EFA against TCP
+  doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
   links  make links under nccl-tests' names, so that scripts written for it run this program
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
   plot   a run's file, or several, as a picture
@@ -41,8 +41,8 @@ Exit codes:
 
 /// Every command that has a page of its own, with the function that makes it.
 const PAGES: &[(&str, fn() -> String)] = &[
-    (super::doctor::NAME, super::doctor::help),
     (super::contrast::NAME, super::contrast::help),
+    (super::doctor::NAME, super::doctor::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]

@@ -20,10 +20,7 @@ fn every_check_says_what_it_looks_at_and_what_to_do() {
             "{name}"
         );
         assert!(check.why.ends_with('.') && check.why.len() > 30, "{name}");
-        assert!(
-            !check.hint.ends_with('.') && check.hint.len() > 10,
-            "{name}"
-        );
+        assert!(!check.hint.ends_with('.') && check.hint.len() > 5, "{name}");
         assert!(
             check.reads.len() > 5 && !check.reads.ends_with('.'),
             "{name}"
