@@ -7,7 +7,10 @@
     reason = "a test fails by panicking"
 )]
 
-use ncclbench::record::{Outcome, Run, Stop};
+use ncclbench::baseline::fingerprint;
+use ncclbench::record::baseline::{BASELINE_SCHEMA, BaselineEntry};
+use ncclbench::record::{Fingerprint, Outcome, Run, Stop};
+use ncclbench::store::{Store, read_brief};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -431,4 +434,62 @@ fn a_machine_that_fails_its_examination_ends_the_sweep_before_anything_is_measur
         "{said}"
     );
     assert!(bench.files().is_empty());
+}
+
+/// A baseline of five launches whose times are `factor` of what was measured.
+fn accept(bench: &Bench, factor: f64) {
+    let mut launches = Vec::new();
+    let mut fields = Fingerprint::default();
+    for file in bench.files() {
+        let bytes = fs::read(&file).unwrap();
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let mut launch = read_brief(name, &bytes).unwrap().launch;
+        for measure in launch
+            .rows
+            .iter_mut()
+            .filter_map(|row| row.measure.as_mut())
+        {
+            for time in measure.max_us.iter_mut().chain(&mut measure.mean_us) {
+                *time *= factor;
+            }
+        }
+        launches.push(launch);
+        fields = fingerprint::of(&Run::read(&bytes).unwrap().header);
+    }
+    let entry = BaselineEntry {
+        schema: BASELINE_SCHEMA,
+        name: "usual".to_owned(),
+        entry: 1,
+        retired: false,
+        author: "a test".to_owned(),
+        at: "2026-11-30T00:00:00Z".to_owned(),
+        reason: "for the test".to_owned(),
+        fingerprint: fields,
+        launches,
+    };
+    Store::at(bench.store()).accept(entry).unwrap();
+}
+
+#[test]
+fn a_sweep_is_compared_with_the_baseline_that_fits_and_the_exit_code_says_how_it_stands() {
+    // a regression that one launch shows must be confirmed by another one
+    for (factor, code, word) in [(1.0, 0, "pass"), (0.5, 7, "inconclusive")] {
+        let bench = Bench::new(&CONFIG.replace("latency = \"10%\"", "latency = \"30%\""));
+        for seed in ["1", "2", "3", "4", "5"] {
+            expect_success(&bench.run(&["--backend", "sim", "-g", "3", "--seed", seed]));
+        }
+        accept(&bench, factor);
+        let before = bench.files();
+        let output = bench.run(&["--backend", "sim", "-g", "3", "--seed", "6"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        let new = bench
+            .files()
+            .into_iter()
+            .find(|file| !before.contains(file));
+        let run = Run::read(&fs::read(new.unwrap()).unwrap()).unwrap();
+        let footer = run.footer.unwrap();
+        assert_eq!(footer.judgement.unwrap().verdict, word, "{said}");
+        assert_eq!(i32::from(footer.exit_code), code);
+    }
 }
