@@ -39,8 +39,11 @@ Exit codes:
   6  a gate was not met: `--require-path`
 ";
 
+/// A command's word and what makes its page.
+type Page = (&'static str, fn() -> String);
+
 /// Every command that has a page of its own, with the function that makes it.
-const PAGES: &[(&str, fn() -> String)] = &[
+const PAGES: &[Page] = &[
     (super::contrast::NAME, super::contrast::help),
     (super::doctor::NAME, super::doctor::help),
     (super::links::NAME, super::links::help),
