@@ -162,7 +162,8 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
     });
     let backend = registry::backend_of(options.world.backend.as_deref(), env)?;
     let mut path = options.path;
-    path.require_path = path.require_path.or(config.path);
+    let required = config.path.map(|gate| gate.name().to_owned());
+    path.require_path = path.require_path.or(required);
     Ok(Args {
         path: path.wish(backend.name())?,
         guise: Guise::Own,
