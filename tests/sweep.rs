@@ -13,6 +13,8 @@ mod bench;
 mod judged;
 #[path = "sweep/resumed.rs"]
 mod resumed;
+#[path = "common/stand_ins.rs"]
+mod stand_ins;
 
 use bench::{Bench, CONFIG, every_key, expect_success, keys, text};
 use ncclbench::record::{Outcome, Stop};
@@ -126,4 +128,34 @@ fn a_dry_run_estimates_time_and_memory_and_says_how() {
     );
     assert!(said.contains("Assumed, not measured"), "{said}");
     assert!(bench.files().is_empty());
+}
+
+#[test]
+fn single_operations_on_gpus_are_timed_by_their_own_events() {
+    let config = CONFIG
+        .replace(
+            "iters = 5",
+            "iters = \"auto\"\nbudget = 0.02\ndistribution = true",
+        )
+        .replace("repeats = 2", "repeats = 1");
+    let bench = Bench::new(&config);
+    let output = bench
+        .command(&["-g", "3"])
+        .env("NCCLBENCH_NCCL", stand_ins::library("libnccl.so.2"))
+        .env("NCCLBENCH_CUDA", stand_ins::library("libcuda.so.1"))
+        .output()
+        .unwrap();
+    expect_success(&output);
+    let run = bench.only_run();
+    assert!(run.header.stand_in);
+    for row in &run.rows {
+        let distribution = row.quality.distribution.as_ref().unwrap();
+        assert_eq!(distribution.clock, "gpu events");
+        assert_eq!(distribution.ranks.len(), 3);
+        assert!(row.quality.sampling.is_some());
+    }
+    // no management library here: what is not known is said, and never zero
+    let conditions = run.header.conditions.unwrap();
+    assert!(conditions.devices.len() == 3 || !conditions.unknown.is_empty());
+    assert!(run.footer.unwrap().conditions.is_some());
 }
