@@ -11,10 +11,12 @@ use std::fmt::Write;
 pub(super) const AFTER: &str = "\
 Commands:
   contrast the same sweep with several settings side by side: EFA against TCP
+  doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
   links  make links under nccl-tests' names, so that scripts written for it run this program
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
   plot   a run's file, or several, as a picture
   report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
+  sweep  several collectives on one communicator, as a configuration says; kept and compared
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -37,15 +39,20 @@ Exit codes:
   6  a gate was not met: `--require-path`
 ";
 
+/// A command's word and what makes its page.
+type Page = (&'static str, fn() -> String);
+
 /// Every command that has a page of its own, with the function that makes it.
-const PAGES: &[(&str, fn() -> String)] = &[
+const PAGES: &[Page] = &[
     (super::contrast::NAME, super::contrast::help),
+    (super::doctor::NAME, super::doctor::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]
     (super::pingpong::NAME, super::pingpong::help),
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),
+    (super::sweep::NAME, super::sweep::help),
     (super::whereabouts::NAME, super::whereabouts::help),
 ];
 

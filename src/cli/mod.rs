@@ -4,6 +4,8 @@
 
 mod args;
 mod contrast;
+mod doctor;
+mod effort;
 pub mod environment;
 mod guise;
 mod help;
@@ -19,6 +21,7 @@ mod registry;
 mod report;
 mod resolve;
 mod sources;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod tweaks;
@@ -28,6 +31,7 @@ mod whereabouts;
 
 pub use args::Args;
 pub use contrast::ContrastArgs;
+pub use doctor::DoctorArgs;
 pub use guise::Guise;
 pub use links::LinksArgs;
 pub use path::PathArgs;
@@ -37,6 +41,7 @@ pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
 pub use report::ReportArgs;
 pub use sources::Sources;
+pub use sweep::{Config, Resume, StepArgs, SweepArgs};
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -62,6 +67,10 @@ pub enum Parsed {
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Measure several collectives on one communicator.
+    Sweep(Box<Args>),
+    /// Say what is wrong with the machines.
+    Doctor(Box<DoctorArgs>),
     /// Make links to this program under nccl-tests' names.
     Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -93,6 +102,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: doctor::NAME,
+        parse: doctor::parse,
     },
     Command {
         name: links::NAME,
@@ -127,6 +140,9 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Pars
         return measure(&guise::written_out(&argv)?, &guise, env);
     }
     let word = argv.get(1).and_then(|word| word.to_str());
+    if word == Some(sweep::NAME) {
+        return sweep::parse(&argv, env);
+    }
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
     command.map_or_else(
         || measure(&argv, &guise, env),

@@ -1,7 +1,9 @@
 //! What this machine is: reads the outside.
 
 pub mod address;
+pub mod command;
 pub mod cpu;
+pub mod gpu_health;
 pub mod host;
 pub mod interface;
 pub mod library;
@@ -10,6 +12,7 @@ mod netlink;
 pub mod nics;
 pub mod rdma;
 pub mod resolver;
+pub mod throttle;
 
 use crate::base::Fault;
 use crate::bootstrap::Here;
