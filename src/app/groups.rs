@@ -89,18 +89,19 @@ impl Groups {
     /// Whether all groups can do what is planned.
     ///
     /// # Errors
-    /// As [`crate::plan::check`]; `Usage` where the roots of groups of different sizes would differ.
-    pub(super) fn check(&self, spec: &PlanSpec) -> Result<(), Fault> {
+    /// As [`crate::plan::check_all`]; `Usage` where the roots of groups of different sizes would differ.
+    pub(super) fn check(&self, parts: &[PlanSpec]) -> Result<(), Fault> {
         let sizes = self.sizes();
         let is_even = sizes.windows(2).all(|pair| pair[0] == pair[1]);
-        if !is_even && spec.roots == Roots::All && spec.collective.uses().root {
+        let all_roots = |spec: &PlanSpec| spec.roots == Roots::All && spec.collective.uses().root;
+        if !is_even && parts.iter().any(all_roots) {
             return Err(Fault::usage(
                 "groups of different sizes cannot take all their ranks as roots in step",
             )
             .hint("give one root with `-r`"));
         }
         let mut worlds = sizes.into_iter().map(World);
-        worlds.try_for_each(|world| crate::plan::check(spec, world))
+        worlds.try_for_each(|world| crate::plan::check_all(parts, world))
     }
 
     /// The number of ranks of each group, in the order of colours.

@@ -110,6 +110,7 @@ fn engine<'a>(
 ) -> Engine<'a> {
     let seats = Seats {
         world: seat.world,
+        base: 0,
         ranks: seat.ranks.clone(),
         gpus: seat.ranks.iter().map(|rank: &Rank| Some(rank.0)).collect(),
         host: seat.host.clone(),
