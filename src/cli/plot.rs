@@ -110,7 +110,11 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     })?;
     let format = format(options.output.as_deref())?;
     let sources = options.sources.resolve()?;
-    if sources.runs.is_empty() && options.matrix.is_none() {
+    if sources.runs.is_empty()
+        && options.matrix.is_none()
+        && sources.verdict.is_none()
+        && sources.references.is_empty()
+    {
         return Err(Fault::usage("no run was given").hint("run `ncclbench plot --help`"));
     }
     Ok(Parsed::Plot(Box::new(PlotArgs {

@@ -15,6 +15,7 @@ mod matrix;
 mod paint;
 pub mod palette;
 pub mod picture;
+mod published;
 pub mod scale;
 
 pub use history::series_of;

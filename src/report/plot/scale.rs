@@ -23,6 +23,8 @@ pub enum Measure {
     Time,
     /// A number from 0 on.
     Amount,
+    /// A number above 0, by powers of ten.
+    Power,
     /// A number among numbers that are close to each other.
     Near,
     /// Percent, both ways from 0.
@@ -55,7 +57,8 @@ impl Scale {
         }
         let (low, high, ticks) = match measure {
             Measure::Size => sizes(low, high, most),
-            Measure::Time => times(low, high),
+            Measure::Time => powers(low, high, time),
+            Measure::Power => powers(low, high, short),
             Measure::Amount => amounts(low.min(0.0), high, most),
             Measure::Near => near(low, high, most),
             Measure::Change => changes(low, high, most),
@@ -76,7 +79,12 @@ impl Scale {
 
     /// Where a tick lies, in the same measure.
     pub fn part(&self, place: f64) -> f64 {
-        ((place - self.low) / (self.high - self.low)).clamp(-0.5, 1.5)
+        let part = (place - self.low) / (self.high - self.low);
+        if part.is_nan() {
+            0.0
+        } else {
+            part.clamp(-0.5, 1.5)
+        }
     }
 }
 
@@ -85,6 +93,9 @@ fn transformed(measure: Measure, value: f64) -> f64 {
         Measure::Size => value.max(1.0).log2(),
         // a time of nothing is the smallest that is told apart
         Measure::Time => value.max(1e-3).log10(),
+        // what is 0 lies outside, below
+        Measure::Power if value <= 0.0 => f64::NAN,
+        Measure::Power => value.log10(),
         Measure::Amount | Measure::Near | Measure::Change | Measure::Date => value,
     }
 }
@@ -134,8 +145,9 @@ fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
         .take_while(move |value| *value <= high + step * 1e-9)
 }
 
-fn times(low: f64, high: f64) -> (f64, f64, Vec<Tick>) {
-    let (low, high) = widened(low, high, 0.05, 0.25);
+fn powers(low: f64, high: f64, name: fn(f64) -> String) -> (f64, f64, Vec<Tick>) {
+    // more decades than this are not looked at
+    let (low, high) = widened(low.max(high - 9.0), high, 0.05, 0.25);
     // few decades need names between them
     let names: &[f64] = if high - low > 3.0 {
         &[1.0]
@@ -149,7 +161,7 @@ fn times(low: f64, high: f64) -> (f64, f64, Vec<Tick>) {
             let place = decade + digit.log10();
             let named = names.contains(&digit);
             let label = if named {
-                time(digit * 10f64.powf(decade))
+                name(digit * 10f64.powf(decade))
             } else {
                 String::new()
             };
@@ -242,7 +254,8 @@ const HOUR: f64 = 60.0 * MINUTE;
 const DAY: f64 = 24.0 * HOUR;
 
 fn dates(low: f64, high: f64, most: usize) -> (f64, f64, Vec<Tick>) {
-    let (low, high) = widened(low, high, 0.03, 30.0);
+    let least = if high - low < 1.0 { 30.0 } else { 0.0 };
+    let (low, high) = widened(low, high, 0.04, least);
     let steps = [
         1.0,
         5.0,
