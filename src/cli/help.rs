@@ -35,8 +35,11 @@ Exit codes:
   5  wrong data
 ";
 
-/// Every command that has a page of its own, with the function that makes it.
-const PAGES: &[(&str, fn() -> String)] = &[
+/// A command and what makes its page of help.
+type Page = (&'static str, fn() -> String);
+
+/// Every command that has a page of its own.
+const PAGES: &[Page] = &[
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]
