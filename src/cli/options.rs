@@ -35,6 +35,8 @@ pub(super) struct Options {
     #[command(flatten)]
     pub world: WorldOptions,
     #[command(flatten)]
+    pub path: super::path::RunOptions,
+    #[command(flatten)]
     pub results: ResultOptions,
 
     /// List collectives, datatypes, reductions, backends and launchers

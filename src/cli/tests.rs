@@ -310,6 +310,7 @@ proptest! {
                 prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some() || args.sources.verdict.is_some() || !args.sources.references.is_empty());
             }
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
+            Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
