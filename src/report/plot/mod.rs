@@ -6,6 +6,7 @@ mod bandwidth;
 mod change;
 pub mod chart;
 mod curves;
+mod dates;
 pub mod font;
 mod frame;
 mod history;

@@ -2,8 +2,8 @@
 //!
 //! Every scale takes any finite values, also equal ones, and shows a range that is not empty.
 
+use super::dates::dates;
 use crate::base::Bytes;
-use crate::base::moment;
 
 /// A named value.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +101,7 @@ fn transformed(measure: Measure, value: f64) -> f64 {
 }
 
 /// Room at both ends, so that marks are not cut and equal values have an axis.
-fn widened(low: f64, high: f64, part: f64, least: f64) -> (f64, f64) {
+pub(super) fn widened(low: f64, high: f64, part: f64, least: f64) -> (f64, f64) {
     let room = ((high - low) * part).max(least);
     (low - room, high + room)
 }
@@ -131,14 +131,14 @@ fn power_of_two(exponent: f64) -> u64 {
 
 /// The first step that cuts `span` into no more than `most` parts, or one that just does where all are
 /// too small.
-fn first_fitting(steps: &[f64], span: f64, most: usize) -> f64 {
+pub(super) fn first_fitting(steps: &[f64], span: f64, most: usize) -> f64 {
     let most = f64::from(u32::try_from(most).unwrap_or(u32::MAX)).max(1.0);
     let fitting = steps.iter().find(|step| span / **step <= most);
     fitting.copied().unwrap_or(span / most)
 }
 
 /// Multiples of a step within a range.
-fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
+pub(super) fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
     let first = (low / step - 1e-9).ceil();
     (0..200)
         .map(move |index| (first + f64::from(index)) * step)
@@ -249,59 +249,9 @@ pub fn percent(value: f64) -> String {
     format!("{sign}{number} %")
 }
 
-const MINUTE: f64 = 60.0;
-const HOUR: f64 = 60.0 * MINUTE;
-const DAY: f64 = 24.0 * HOUR;
-
-fn dates(low: f64, high: f64, most: usize) -> (f64, f64, Vec<Tick>) {
-    let least = if high - low < 1.0 { 30.0 } else { 0.0 };
-    let (low, high) = widened(low, high, 0.04, least);
-    let steps = [
-        1.0,
-        5.0,
-        15.0,
-        30.0,
-        MINUTE,
-        5.0 * MINUTE,
-        15.0 * MINUTE,
-        30.0 * MINUTE,
-        HOUR,
-        3.0 * HOUR,
-        6.0 * HOUR,
-        12.0 * HOUR,
-        DAY,
-        2.0 * DAY,
-        7.0 * DAY,
-        14.0 * DAY,
-        30.0 * DAY,
-        60.0 * DAY,
-        90.0 * DAY,
-        180.0 * DAY,
-        365.0 * DAY,
-        3650.0 * DAY,
-    ];
-    let step = first_fitting(&steps, high - low, most);
-    let ticks = multiples(step, low, high).map(|seconds| Tick {
-        place: seconds,
-        label: date(seconds, step),
-    });
-    (low, high, ticks.collect())
-}
-
-/// As much of a moment as a step tells apart.
-#[expect(clippy::cast_possible_truncation, reason = "seconds since 1970")]
-fn date(seconds: f64, step: f64) -> String {
-    let text = moment::text(seconds as i64);
-    let (from, to) = match step {
-        _ if step >= DAY => (0, 10),
-        _ if step >= MINUTE => (5, 16),
-        _ => (11, 19),
-    };
-    text.get(from..to).unwrap_or(&text).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::dates::DAY;
     use super::*;
     use proptest::prelude::*;
 
