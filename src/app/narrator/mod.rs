@@ -269,8 +269,11 @@ fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
         .dtypes
         .iter()
         .flat_map(|&dtype| spec.redops.iter().map(move |&redop| (dtype, redop)))
-        .filter(|&(dtype, redop)| exactness(dtype, redop, world) == Exactness::OneUlp)
-        .map(|(dtype, redop)| format!("{dtype} {redop}"))
+        .filter_map(|(dtype, redop)| match exactness(dtype, redop, world) {
+            Exactness::Exact => None,
+            Exactness::Within(1) => Some(format!("{dtype} {redop}")),
+            Exactness::Within(units) => Some(format!("{dtype} {redop} ({units} units)")),
+        })
         .collect();
     let text = "checked to one unit in the last place and not to the bit";
     (!kinds.is_empty()).then(|| format!("{text}, over {world} ranks: {}", kinds.join(", ")))
