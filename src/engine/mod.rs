@@ -200,7 +200,7 @@ impl<'a> Engine<'a> {
     /// ranks wait for this one inside the library and would not come to an agreement.
     fn try_once(&mut self, job: &Job) -> Result<Option<String>, Fault> {
         let recipe = self.draw(job);
-        self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
+        self.fill(job, &recipe, batch::slots_used(self.capacity, job))?;
         let refused = match self.enqueue_once(job) {
             Ok(()) => None,
             Err(fault) if fault.kind == Kind::Unsupported => Some(fault.message),
