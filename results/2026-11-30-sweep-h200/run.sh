@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # One GPU: a sweep of five collectives beside nccl-tests run five times; `--iters auto` beside `-n 50`.
 set -u
-HERE=$(cd "$(dirname "$0")" && pwd); F=$HERE/sweep-1.files; [ -d "$F" ] || F=$HERE
-B=${B:-$F/ncclbench}; OUT=${OUT:-/tmp/sweep-out}; mkdir -p "$OUT"; RAW=$OUT/raw; mkdir -p "$RAW"
+HERE=$(cd "$(dirname "$0")" && pwd); F=$HERE
+B=${B:-$F/ncclbench}; OUT=${OUT:-out}; mkdir -p "$OUT"; RAW=$OUT/raw; mkdir -p "$RAW"
 T0=$SECONDS; LIMIT=${LIMIT:-145}
 log() { printf '%4ds %s\n' $((SECONDS-T0)) "$*" | tee -a "$OUT/progress.txt"; }
 left() { [ $((SECONDS-T0)) -lt "$LIMIT" ]; }
@@ -10,7 +10,7 @@ export NCCL_NVLS_ENABLE=0 PATH=$PATH:/usr/local/cuda/bin LD_LIBRARY_PATH=${LD_LI
 chmod +x "$B" 2>/dev/null
 TOP=${TOP:-16G}
 # --- nccl-tests in the background, unless another script has built it
-RIVAL=${RIVAL:-/tmp/rival5}; BUILD=
+RIVAL=${RIVAL:-$HERE/rival/build}; BUILD=
 five="all_reduce alltoall all_gather reduce_scatter broadcast"
 have() { for p in $five; do [ -x "$RIVAL/${p}_perf" ] || return 1; done; }
 SRC=$HERE/rival/src; [ -d "$SRC" ] || SRC=$F/rival/src
