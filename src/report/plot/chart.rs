@@ -263,7 +263,8 @@ impl Chart {
         });
         let most = field.right - left - 12.0;
         let text = font::fitted(&level.label, REMARK, Weight::Regular, most);
-        picture.text(Words::new((left + 6.0, y - 9.0), REMARK, &text));
+        let beside = if level.span.is_some() { 10.0 } else { -9.0 };
+        picture.text(Words::new((left + 6.0, y + beside), REMARK, &text));
     }
 
     fn upright(&self, picture: &mut Picture, field: Field, upright: &Upright) {
