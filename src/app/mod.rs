@@ -10,6 +10,7 @@ mod fleet;
 mod floor;
 mod gather;
 mod gpus;
+mod judging;
 mod links;
 mod measure;
 mod memory;
@@ -29,6 +30,9 @@ mod threads;
 mod whereabouts;
 mod wish;
 mod worker;
+
+pub use self::judging::Judged;
+pub use self::judging::after_sweep;
 
 use self::codes::Codes;
 use crate::base::Env;
@@ -62,6 +66,9 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Path(args)) => path::run(&args),
+        Ok(Parsed::Compare(args)) => judging::compare(&args, &env),
+        Ok(Parsed::Baseline(args)) => judging::baseline(&args, &env),
+        Ok(Parsed::Results(args)) => judging::results(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

@@ -5,6 +5,7 @@ use crate::record::verdict::Difference;
 use crate::record::{Fingerprint, Header};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// Variables whose names start so change what is measured.
 const PREFIXES: [&str; 5] = ["NCCL_", "FI_", "OFI_NCCL_", "UCX_", "RDMAV_"];
@@ -174,12 +175,17 @@ pub fn digest(fingerprint: &Fingerprint) -> String {
         hash.update(field.value.as_deref().unwrap_or("\u{1}").as_bytes());
         hash.update([0]);
     }
-    let bytes = hash.finalize();
-    bytes
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hexadecimal(&hash.finalize()[..6])
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        // writing to a string cannot fail
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// The fields in which two fingerprints differ, one that only one side knows among them.

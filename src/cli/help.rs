@@ -10,11 +10,14 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
-  links  make links under nccl-tests' names, so that scripts written for it run this program
-  path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
-  plot   a run's file, or several, as a picture
-  report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
-  where  how the processes were started and what each sees: the first thing to run on a new cluster
+  baseline  keep launches as what is normal, with author, date and reason
+  compare   say whether launches are slower than a baseline: pass, regress, inconclusive
+  results   list and show what is stored
+  links     make links under nccl-tests' names, so that scripts written for it run this program
+  path      which way a recorded run's bytes went: EFA, InfiniBand, TCP
+  plot      a run's file, or several, as a picture
+  report    the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
+  where     how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
   ncclbench allreduce -b 8 -e 16G -g 8            all sizes from 8 B to 16 GiB, 8 GPUs of this host
@@ -29,21 +32,29 @@ Units:
 
 Exit codes:
   0  good
+  1  regressed: `compare`, a sweep
   2  usage: an option or a file says what is not accepted
   3  environment: library, device, memory, launch, output; or nothing could be measured
   4  other ranks: a timeout, a lost rank, a disagreement; or a signal ended the run
   5  wrong data
   6  a gate was not met: `--require-path`
+  7  inconclusive: `compare`, a sweep
 ";
 
-/// Every command that has a page of its own, with the function that makes it.
-const PAGES: &[(&str, fn() -> String)] = &[
+/// A command's word and the function that makes its page.
+type Page = (&'static str, fn() -> String);
+
+/// Every command that has a page of its own.
+const PAGES: &[Page] = &[
+    (super::baseline::NAME, super::baseline::help),
+    (super::compare::NAME, super::compare::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]
     (super::pingpong::NAME, super::pingpong::help),
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),
+    (super::results::NAME, super::results::help),
     (super::whereabouts::NAME, super::whereabouts::help),
 ];
 

@@ -3,6 +3,8 @@
 //! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
 
 mod args;
+mod baseline;
+mod compare;
 pub mod environment;
 mod guise;
 mod help;
@@ -17,7 +19,9 @@ mod refusal;
 mod registry;
 mod report;
 mod resolve;
+mod results;
 mod sources;
+mod store;
 #[cfg(test)]
 mod tests;
 mod tweaks;
@@ -26,6 +30,8 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use baseline::{BaselineArgs, Deed, Signed};
+pub use compare::CompareArgs;
 pub use guise::Guise;
 pub use links::LinksArgs;
 pub use path::PathArgs;
@@ -34,7 +40,9 @@ pub use path::PathWish;
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
 pub use report::ReportArgs;
+pub use results::{ResultsArgs, Shown};
 pub use sources::Sources;
+pub use store::store_folder;
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -58,6 +66,12 @@ pub enum Parsed {
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Say whether runs are slower than a baseline.
+    Compare(Box<CompareArgs>),
+    /// Show what is stored.
+    Results(ResultsArgs),
+    /// Keep what is normal.
+    Baseline(BaselineArgs),
     /// Make links to this program under nccl-tests' names.
     Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -85,6 +99,18 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: baseline::NAME,
+        parse: baseline::parse,
+    },
+    Command {
+        name: compare::NAME,
+        parse: compare::parse,
+    },
+    Command {
+        name: results::NAME,
+        parse: results::parse,
     },
     Command {
         name: links::NAME,
