@@ -4,6 +4,8 @@ mod allow_list;
 mod berths;
 mod book;
 mod codes;
+mod contrast;
+mod doctor;
 mod dry_run;
 mod ending;
 mod fleet;
@@ -62,9 +64,11 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),
+        Ok(Parsed::Contrast(args)) => contrast::run(&args, &env),
         Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Compare(args)) => judging::compare(&args, &env),
         Ok(Parsed::Baseline(args)) => judging::baseline(&args, &env),

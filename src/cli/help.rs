@@ -12,6 +12,8 @@ pub(super) const AFTER: &str = "\
 Commands:
   baseline  keep launches as what is normal, with author, date and reason
   compare   say whether launches are slower than a baseline: pass, regress, inconclusive
+  contrast  the same sweep with several settings side by side: EFA against TCP
+  doctor    what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
   results   list and show what is stored
   links     make links under nccl-tests' names, so that scripts written for it run this program
   path      which way a recorded run's bytes went: EFA, InfiniBand, TCP
@@ -41,13 +43,15 @@ Exit codes:
   7  inconclusive: `compare`, a sweep
 ";
 
-/// A command's word and the function that makes its page.
+/// A command's word and what makes its page.
 type Page = (&'static str, fn() -> String);
 
-/// Every command that has a page of its own.
+/// Every command that has a page of its own, with the function that makes it.
 const PAGES: &[Page] = &[
     (super::baseline::NAME, super::baseline::help),
     (super::compare::NAME, super::compare::help),
+    (super::contrast::NAME, super::contrast::help),
+    (super::doctor::NAME, super::doctor::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]

@@ -5,6 +5,8 @@
 mod args;
 mod baseline;
 mod compare;
+mod contrast;
+mod doctor;
 pub mod environment;
 mod guise;
 mod help;
@@ -32,6 +34,8 @@ mod whereabouts;
 pub use args::Args;
 pub use baseline::{BaselineArgs, Deed, Signed};
 pub use compare::CompareArgs;
+pub use contrast::ContrastArgs;
+pub use doctor::DoctorArgs;
 pub use guise::Guise;
 pub use links::LinksArgs;
 pub use path::PathArgs;
@@ -62,6 +66,8 @@ pub enum Parsed {
     Plot(Box<PlotArgs>),
     /// Write a document about runs.
     Report(Box<ReportArgs>),
+    /// Run one sweep with several settings.
+    Contrast(Box<ContrastArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -72,6 +78,8 @@ pub enum Parsed {
     Results(ResultsArgs),
     /// Keep what is normal.
     Baseline(BaselineArgs),
+    /// Say what is wrong with the machines.
+    Doctor(Box<DoctorArgs>),
     /// Make links to this program under nccl-tests' names.
     Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -87,6 +95,10 @@ struct Command {
 
 /// Every such word; a collective's command line is what none of them takes.
 const COMMANDS: &[Command] = &[
+    Command {
+        name: contrast::NAME,
+        parse: contrast::parse,
+    },
     Command {
         name: "help",
         parse: |argv| help::page(argv.get(2)).map(Parsed::Text),
@@ -111,6 +123,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: results::NAME,
         parse: results::parse,
+    },
+    Command {
+        name: doctor::NAME,
+        parse: doctor::parse,
     },
     Command {
         name: links::NAME,

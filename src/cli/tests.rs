@@ -311,7 +311,9 @@ proptest! {
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
             Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
+            Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
+            Ok(Parsed::Doctor(args)) => prop_assert!(args.ranks > 0),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));

@@ -3,6 +3,7 @@
 //! A launcher says no more than that; everything later goes over the control plane of `bootstrap`.
 
 mod alone;
+mod child;
 mod compose;
 mod exchange;
 mod explicit;
@@ -22,6 +23,9 @@ mod torchrun;
 mod variables;
 
 pub use crate::bootstrap::Here;
+pub use child::ChildWish;
+pub use child::Rendezvous;
+pub use child::run_child;
 pub use compose::join;
 pub use spawn::Spawned;
 pub use spawn::spawn;
@@ -198,6 +202,23 @@ pub fn announced(wish: &Wish, env: &Env) -> Vec<&'static str> {
     let others = ALL.iter().filter(|launcher| launcher.name() != ALONE);
     let announced = others.filter(|launcher| launcher.is_announced(wish, env));
     announced.map(|launcher| launcher.name()).collect()
+}
+
+/// Variables that say which process this one is.
+const RANKS: [&str; 6] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "RANK",
+    "SLURM_PROCID",
+    "JOB_COMPLETION_INDEX",
+];
+
+/// Which process the flags or the variables say that this is, whether or not it could join.
+pub fn index(wish: &Wish, env: &Env) -> Option<String> {
+    let said = RANKS.iter().find_map(|name| env.get(name));
+    let flag = wish.rank.map(|rank| rank.to_string());
+    flag.or_else(|| said.map(str::to_owned))
 }
 
 /// The launcher of a name.
