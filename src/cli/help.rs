@@ -14,11 +14,12 @@ Commands:
   compare   say whether launches are slower than a baseline: pass, regress, inconclusive
   contrast  the same sweep with several settings side by side: EFA against TCP
   doctor    what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
-  results   list and show what is stored
   links     make links under nccl-tests' names, so that scripts written for it run this program
   path      which way a recorded run's bytes went: EFA, InfiniBand, TCP
   plot      a run's file, or several, as a picture
   report    the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
+  results   list and show what is stored
+  sweep     several collectives on one communicator, as a configuration says; kept and compared
   where     how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -59,6 +60,7 @@ const PAGES: &[Page] = &[
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),
     (super::results::NAME, super::results::help),
+    (super::sweep::NAME, super::sweep::help),
     (super::whereabouts::NAME, super::whereabouts::help),
 ];
 

@@ -7,6 +7,7 @@ mod baseline;
 mod compare;
 mod contrast;
 mod doctor;
+mod effort;
 pub mod environment;
 mod guise;
 mod help;
@@ -24,6 +25,7 @@ mod resolve;
 mod results;
 mod sources;
 mod store;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod tweaks;
@@ -47,6 +49,7 @@ pub use report::ReportArgs;
 pub use results::{ResultsArgs, Shown};
 pub use sources::Sources;
 pub use store::store_folder;
+pub use sweep::{Config, Resume, StepArgs, SweepArgs};
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -78,6 +81,8 @@ pub enum Parsed {
     Results(ResultsArgs),
     /// Keep what is normal.
     Baseline(BaselineArgs),
+    /// Measure several collectives on one communicator.
+    Sweep(Box<Args>),
     /// Say what is wrong with the machines.
     Doctor(Box<DoctorArgs>),
     /// Make links to this program under nccl-tests' names.
@@ -161,6 +166,9 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Pars
         return measure(&guise::written_out(&argv)?, &guise, env);
     }
     let word = argv.get(1).and_then(|word| word.to_str());
+    if word == Some(sweep::NAME) {
+        return sweep::parse(&argv, env);
+    }
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
     command.map_or_else(
         || measure(&argv, &guise, env),
