@@ -212,6 +212,30 @@ fn rows_that_are_missing_and_data_that_is_wrong_do_not_pass() {
 }
 
 #[test]
+fn a_gate_is_a_file_of_floors_and_every_floor_must_be_met() {
+    let place = Place::new();
+    place.runs(&["a1", "a2", "b1"]);
+    assert_eq!(place.says("baseline accept --name n --reason r a1 a2").0, 0);
+    let gate = |floor: &str| {
+        let text = format!("[[gate.floor]]\ncollective = \"allreduce\"\n{floor}\n");
+        std::fs::write(place.0.path().join("gate.toml"), text).unwrap();
+        place.says("compare --gate gate.toml b1")
+    };
+    let (code, out, _) = gate("size = \"2M\"\ntime = 1e9");
+    assert!(
+        code != 6 && out.contains("met: allreduce float sum out-of-place 2 MiB time"),
+        "{out}"
+    );
+    let (code, out, _) = gate("size = \"2M\"\nbusbw = 1e9");
+    assert!(code == 6 && out.contains("NOT MET: "), "{code}: {out}");
+    let (code, out, _) = gate("size = \"3G\"\nbusbw = 1");
+    assert!(code == 6 && out.contains("no such row"), "{code}: {out}");
+    let (code, _, err) = gate("size = \"2M\"");
+    assert!(code == 2 && err.contains("asks for nothing"), "{err}");
+    assert_eq!(place.says("compare --gate nowhere.toml b1").0, 3);
+}
+
+#[test]
 fn a_baseline_is_changed_only_by_name_and_its_past_stays() {
     let place = Place::new();
     place.runs(&["a1", "a2", "a3"]);

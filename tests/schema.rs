@@ -54,6 +54,36 @@ fn every_line_that_is_written_is_as_the_schema_says() {
 }
 
 #[test]
+fn what_a_sweep_keeps_is_as_the_schema_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = "name = \"small\"\n[[part]]\ncollectives = [\"allreduce\"]\nsizes = [\"8\", \"64K\"]\n\
+        iters = 5\n[[gate.floor]]\ncollective = \"allreduce\"\nsize = \"64K\"\ntime = 1e9\n";
+    std::fs::write(folder.path().join("small.toml"), config).unwrap();
+    let output = Command::new(assert_cmd::cargo::cargo_bin!("ncclbench"))
+        .args([
+            "sweep",
+            "small.toml",
+            "--backend",
+            "host",
+            "-g",
+            "2",
+            "--store",
+            "kept",
+        ])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let runs = store::Store::at(folder.path().join("kept")).runs().unwrap();
+    assert_eq!(runs.len(), 1);
+    for line in std::fs::read_to_string(&runs[0].path).unwrap().lines() {
+        let found = complaints(&schema(), &serde_json::from_str(line).unwrap());
+        assert!(found.is_empty(), "{}\n{line}", found.join("\n"));
+    }
+    assert!(runs[0].read().unwrap().launch.cut_short.is_none());
+}
+
+#[test]
 fn stored_measurements_are_as_the_schema_says_and_can_be_read() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/results");
     let runs = store::Store::at(root).runs().unwrap();

@@ -36,9 +36,6 @@ mod whereabouts;
 mod wish;
 mod worker;
 
-pub use self::judging::Judged;
-pub use self::judging::after_sweep;
-
 use self::codes::Codes;
 use crate::base::Env;
 use crate::base::Fault;

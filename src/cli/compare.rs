@@ -21,6 +21,8 @@ pub struct CompareArgs {
     pub against: Vec<String>,
     /// Losses that matter, as fractions, where they were said.
     pub limits: Limits,
+    /// A file with floors in the place of the sweep's.
+    pub gate: Option<String>,
     /// Compare although fingerprints differ.
     pub force: bool,
     /// Print data instead of text.
@@ -79,6 +81,9 @@ struct Options {
     /// In the bandwidth band [default: the sweep's, else 3]
     #[arg(long, value_name = "PERCENT", value_parser = share, help_heading = "Limits")]
     limit_bandwidth: Option<f64>,
+    /// Hold the runs against the floors in this file's `[[gate.floor]]` too [default: the sweep's]
+    #[arg(long, value_name = "FILE", help_heading = "Limits")]
+    gate: Option<String>,
     /// Show every row and not only those that stand out
     #[arg(long, help_heading = "Output")]
     all: bool,
@@ -96,13 +101,20 @@ Examples:
   ncclbench compare --against before.jsonl --against before-2.jsonl after.jsonl after-2.jsonl
   ncclbench compare --json last > verdict.json && ncclbench plot --verdict verdict.json last.jsonl
 
+A gate's file, TOML, which a sweep's configuration is as well:
+  [[gate.floor]]
+  collective = \"allreduce\"
+  size = { from = \"1G\", to = \"16G\" }    # or size = \"1G\"
+  busbw = 350                              # GB/s at least; algbw = GB/s, time = µs at most
+  Also: datatype = \"float\", placement = \"out-of-place\". A floor that no row answers to is not met.
+
 Exit codes:
   0  pass
   1  regressed
   2  usage
   3  no such run or baseline, or one that cannot be compared: the differences are listed
   5  a run's check found wrong data
-  6  a floor of the sweep's gate was not met
+  6  a floor of the gate was not met
   7  inconclusive
 ";
 
@@ -132,6 +144,7 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
             middle: options.limit_middle,
             bandwidth: options.limit_bandwidth,
         },
+        gate: options.gate,
         force: options.force,
         json: options.json,
         all: options.all,

@@ -49,7 +49,7 @@ pub use report::ReportArgs;
 pub use results::{ResultsArgs, Shown};
 pub use sources::Sources;
 pub use store::store_folder;
-pub use sweep::{Config, Resume, StepArgs, SweepArgs};
+pub use sweep::{Config, Resume, StepArgs, SweepArgs, gate_of};
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};

@@ -33,11 +33,6 @@ pub fn text(verdict: &Verdict, all: bool) -> String {
     text
 }
 
-/// The floors alone, where there is no baseline to compare with.
-pub fn gate_text(results: &[GateResult]) -> String {
-    results.iter().map(|result| floor(result) + "\n").collect()
-}
-
 fn section(text: &mut String, title: &str, lines: Vec<String>) {
     if lines.is_empty() {
         return;

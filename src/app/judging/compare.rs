@@ -1,4 +1,4 @@
-//! `ncclbench compare`, and the verdict at the end of a sweep.
+//! `ncclbench compare`.
 
 use super::launches::Side;
 use super::most_severe;
@@ -10,7 +10,6 @@ use crate::base::Kind;
 use crate::baseline::Question;
 use crate::baseline::Rules;
 use crate::baseline::fingerprint;
-use crate::baseline::gate;
 use crate::baseline::judge;
 use crate::cli;
 use crate::cli::CompareArgs;
@@ -23,7 +22,6 @@ use crate::record::verdict::Decision;
 use crate::record::verdict::GateResult;
 use crate::report::verdict as text;
 use crate::store::Store;
-use std::path::Path;
 
 /// Compares; gives the exit code.
 pub(in crate::app) fn run(args: &CompareArgs, env: &Env) -> u8 {
@@ -44,9 +42,10 @@ fn compared(store: &Store, args: &CompareArgs) -> Result<u8, Fault> {
     let baseline = baseline.ok_or_else(|| no_baseline(store, &now))?;
     let wish = Wish {
         limits: args.limits,
+        floors: args.gate.as_deref().map(floors_of).transpose()?,
         force: args.force,
     };
-    let verdict = verdict(store, &now, &baseline, wish)?;
+    let verdict = verdict(store, &now, &baseline, &wish)?;
     let printed = if args.json {
         tell(&super::json(&verdict)?)
     } else {
@@ -56,9 +55,11 @@ fn compared(store: &Store, args: &CompareArgs) -> Result<u8, Fault> {
 }
 
 /// What a person wishes besides what the runs say.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone)]
 struct Wish {
     limits: Limits,
+    /// Floors in the place of the sweep's.
+    floors: Option<Vec<Floor>>,
     force: bool,
 }
 
@@ -66,7 +67,7 @@ fn verdict(
     store: &Store,
     now: &Side,
     baseline: &BaselineEntry,
-    wish: Wish,
+    wish: &Wish,
 ) -> Result<Verdict, Fault> {
     let (earlier, faults) = store.launches_of(&fingerprint::digest(&now.fingerprint))?;
     for fault in faults {
@@ -78,11 +79,19 @@ fn verdict(
         now: &now.launches,
         fingerprint: &now.fingerprint,
         earlier: &before(earlier, now),
-        floors: floors(now),
+        floors: wish.floors.as_deref().unwrap_or_else(|| floors(now)),
         force: wish.force,
     };
     let theirs = sweep.map_or_else(Limits::default, |sweep| sweep.limits);
     judge(&question, &Rules::with(either(wish.limits, theirs)))
+}
+
+/// The floors of a gate's file.
+fn floors_of(path: &str) -> Result<Vec<Floor>, Fault> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Fault::new(Kind::Missing, error.to_string()).while_doing(format!("reading `{path}`"))
+    })?;
+    cli::gate_of(path, &text)
 }
 
 fn floors(now: &Side) -> &[Floor] {
@@ -168,51 +177,5 @@ fn wrong_code(launches: &[Launch]) -> u8 {
         5
     } else {
         0
-    }
-}
-
-/// What a sweep's end came to.
-#[derive(Debug)]
-pub struct Judged {
-    /// 0, 1, 5, 6 or 7.
-    pub code: u8,
-    /// What to print.
-    pub text: String,
-    /// The comparison, where there was a baseline.
-    pub verdict: Option<Verdict>,
-}
-
-/// Judges the run that a sweep has just written: by its own limits and floors, against the baseline of
-/// that name, else the one in force with its fingerprint. Without a baseline the floors are all.
-///
-/// # Errors
-/// `Missing`, if there is no baseline of that name; `Unlike`, if it cannot be compared; those of reading.
-pub fn after_sweep(store: &str, run: &Path, baseline: Option<&str>) -> Result<Judged, Fault> {
-    let store = Store::at(store);
-    let now = Side::read(&store, &[run.to_string_lossy().into_owned()], false)?;
-    let baseline = match baseline {
-        Some(name) => Some(store.baseline(name)?),
-        None => in_force(&store, &now)?,
-    };
-    let Some(baseline) = baseline else {
-        return Ok(unjudged(&now));
-    };
-    let verdict = verdict(&store, &now, &baseline, Wish::default())?;
-    Ok(Judged {
-        code: code(&verdict, &now.launches),
-        text: text::text(&verdict, false),
-        verdict: Some(verdict),
-    })
-}
-
-/// Without a baseline.
-fn unjudged(now: &Side) -> Judged {
-    let results = gate(floors(now), &now.launches);
-    let note = "note: there is no baseline to compare with; \
-                make one with `ncclbench baseline accept --name NAME --reason TEXT RUN…`\n";
-    Judged {
-        code: most_severe(&[gate_code(&results), wrong_code(&now.launches)]),
-        text: text::gate_text(&results) + note,
-        verdict: None,
     }
 }

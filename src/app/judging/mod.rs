@@ -1,4 +1,4 @@
-//! Remembering and judging: `compare`, `baseline`, `results`, and what a sweep does at its end.
+//! Remembering and judging: `compare`, `baseline`, `results`.
 
 mod accept;
 mod author;
@@ -8,8 +8,6 @@ mod launches;
 mod results;
 
 pub(super) use baselines::run as baseline;
-pub use compare::Judged;
-pub use compare::after_sweep;
 pub(super) use compare::run as compare;
 pub(super) use results::run as results;
 
