@@ -18,6 +18,8 @@ mod nccl_tests;
 mod parsers;
 #[path = "golden/program.rs"]
 mod program;
+#[path = "golden/splits.rs"]
+mod splits;
 
 use fixture::{Fixture, footer_of, render, without_remarks};
 use ncclbench::base::sweep::{Step, Sweep};

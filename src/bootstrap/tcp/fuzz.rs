@@ -47,6 +47,22 @@ pub fn swallow(bytes: &[u8], limit: usize) -> usize {
     messages
 }
 
+/// A call within a group.
+fn of_group() -> Message {
+    Message::Call(Call {
+        circle: Circle {
+            group: (1 << 24) + 1,
+            index: 1,
+            size: 2,
+        },
+        sequence: 1,
+        verb: Verb::Collect,
+        limit: Duration::from_mins(1),
+        name: "a group's step".to_owned(),
+        bytes: b"ours".to_vec(),
+    })
+}
+
 /// A frame of every kind, more than one where it has forms: what mutations begin with.
 pub fn samples() -> Vec<Vec<u8>> {
     let call = |verb, bytes: &[u8]| {
@@ -59,18 +75,6 @@ pub fn samples() -> Vec<Vec<u8>> {
             bytes: bytes.to_vec(),
         })
     };
-    let of_group = Message::Call(Call {
-        circle: Circle {
-            group: (1 << 24) + 1,
-            index: 1,
-            size: 2,
-        },
-        sequence: 1,
-        verb: Verb::Collect,
-        limit: Duration::from_mins(1),
-        name: "a group's step".to_owned(),
-        bytes: b"ours".to_vec(),
-    });
     let release = |parts| {
         Message::Release(Release {
             group: 0,
@@ -90,7 +94,7 @@ pub fn samples() -> Vec<Vec<u8>> {
         Message::Welcome(Roster::of(&[peer(0), peer(1), peer(2)])),
         call(Verb::Gather, b"\x03\0\0\0\0\0\0\0abc"),
         call(Verb::Barrier, b""),
-        of_group,
+        of_group(),
         call(Verb::Collect, b"mine"),
         call(Verb::Agree, b"{}"),
         release(vec![vec![], vec![0, 1, 2], vec![3; 40]]),
