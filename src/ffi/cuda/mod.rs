@@ -4,10 +4,16 @@
 //! Addresses are plain numbers; the session that allocated them keeps every access inside. No
 //! function here may be called before [`Driver::load`] returned, and none falls back to anything.
 
+mod board;
 mod device;
+mod engine;
 mod memory;
 mod module;
+mod shared;
 mod sys;
+
+pub use board::Board;
+pub use shared::Allocation;
 
 use super::library::Library;
 use super::library::text_of;
@@ -202,6 +208,16 @@ impl Driver {
         // SAFETY: the handle came from `stream`, and its owner gives it up here.
         let code = unsafe { (self.calls.stream_destroy)(stream.0) };
         self.check("cuStreamDestroy", code)
+    }
+
+    /// A function that a driver may be too old to have.
+    #[inline]
+    fn newer<F>(&self, call: &'static str, function: Option<F>) -> Result<F, Fault> {
+        function.ok_or_else(|| {
+            Fault::unsupported(format!(
+                "this driver has no {call}; it came with CUDA 11.8 at the latest"
+            ))
+        })
     }
 
     #[inline]

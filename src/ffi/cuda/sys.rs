@@ -156,7 +156,6 @@ foreign_table! {
         mem_unmap = c"cuMemUnmap"(CUdeviceptr, usize);
         mem_set_access = c"cuMemSetAccess"(CUdeviceptr, usize, *const AccessDesc, usize);
         mem_host_alloc = c"cuMemHostAlloc"(*mut *mut c_void, usize, c_uint);
-        mem_free_host = c"cuMemFreeHost"(*mut c_void);
         memcpy_dtod_async = c"cuMemcpyDtoDAsync_v2"(CUdeviceptr, CUdeviceptr, usize, CUstream);
         memset_d32_async = c"cuMemsetD32Async"(CUdeviceptr, c_uint, usize, CUstream);
         stream_write_value32 = c"cuStreamWriteValue32_v2"(CUstream, CUdeviceptr, c_uint, c_uint);
@@ -224,7 +223,8 @@ mod tests {
             offset_of!(LaunchConfig, count),
             offset_of!(header::CUlaunchConfig, numAttrs)
         );
-        let early = header::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        let early =
+            header::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
         assert_eq!(early as u32, 6);
         let fd = header::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
         assert_eq!(fd as u32, POSIX_FILE_DESCRIPTOR);
