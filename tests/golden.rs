@@ -21,7 +21,7 @@ use ncclbench::base::{Bytes, DataType, Env, RedOp, World};
 use ncclbench::cli::Parsed;
 use ncclbench::digest::{self, Average};
 use ncclbench::plan::{self, PlanSpec, Work};
-use ncclbench::record::{Blocking, Header, Mismatches, Row, Sample};
+use ncclbench::record::{Blocking, Header, Mismatches, Row, Sample, Tweaks};
 use ncclbench::{cli, collective, report};
 
 const ALL_REDUCE_4: &str = include_str!("golden/fixtures/all_reduce_4.txt");
@@ -98,12 +98,16 @@ fn hard() -> Hard {
         uneven: ncclbench::base::Uneven::default(),
         rank_bytes: false,
         sweep: Sweep::new(Bytes(1 << 28), Bytes(16 << 30), Step::Factor(2)).unwrap(),
+        list: Vec::new(),
+        placements: ncclbench::base::Placement::ALL.to_vec(),
+        effort: ncclbench::plan::Effort::default(),
         iterations: 5,
         ops_per_batch: 1,
         warmup: 0,
         checks: 1,
         blocking: Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     };
     let at = "2026-11-29T14:17:39.000Z";
     let jobs = plan::jobs(&spec, World(5), 0).unwrap();
@@ -188,6 +192,7 @@ fn wrong_data_is_a_failed_footer_and_nothing_else_fails_it() {
         time_us: vec![1.0; 3],
         issue_us: vec![1.0; 3],
         wrong: vec![0, 1_048_576, 3],
+        ..Sample::default()
     };
     let wrong = Mismatches {
         wrong: 1_048_579,

@@ -100,5 +100,8 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<&Fault>) -> Footer {
         exit_code,
         fault: fault.map(Fault::to_string),
         interrupted: fault.is_some_and(|fault| fault.kind == Kind::Interrupted),
+        bandwidth_floor: None,
+        conditions: None,
+        memory: None,
     }
 }

@@ -9,6 +9,7 @@ mod fleet;
 mod gpus;
 mod measure;
 mod narrator;
+mod offered;
 mod output;
 #[cfg(feature = "mpi")]
 mod pingpong;
@@ -34,7 +35,10 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(text) => tell(&text),
             Err(fault) => refuse(&fault),
         },
-        Ok(Parsed::Measure(args)) => measure::run(&args, &env),
+        Ok(Parsed::Measure(args)) => match offered::check(&args) {
+            Ok(()) => measure::run(&args, &env),
+            Err(fault) => refuse(&fault),
+        },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),

@@ -167,6 +167,8 @@ impl<'a> Narrator<'a> {
             clamped_to_bytes,
             notes: self.facts.notes.clone(),
             init_ms: self.init_ms.clone(),
+            sweep: None,
+            conditions: None,
         }
     }
 }
@@ -219,6 +221,7 @@ mod tests {
     use crate::base::sweep::Sweep;
     use crate::collective;
     use crate::record::Blocking;
+    use crate::record::Tweaks;
 
     #[test]
     fn averages_that_cannot_be_predicted_to_the_bit_are_named() {
@@ -230,12 +233,16 @@ mod tests {
             uneven: crate::base::Uneven::default(),
             rank_bytes: false,
             sweep: Sweep::new(Bytes(8), Bytes(8), Step::Factor(2)).unwrap(),
+            list: Vec::new(),
+            placements: crate::base::Placement::ALL.to_vec(),
+            effort: crate::plan::Effort::default(),
             iterations: 1,
             ops_per_batch: 1,
             warmup: 0,
             checks: 1,
             blocking: Blocking::None,
             cycles: 1,
+            tweaks: Tweaks::default(),
         };
         assert_eq!(inexact(&spec, World(8)), None);
         let note = inexact(&spec, World(41)).unwrap();

@@ -31,6 +31,8 @@ pub struct Args {
     pub nccl_lib: Option<String>,
     /// Where the run's file goes.
     pub output: Option<String>,
+    /// Where nccl-tests' JSON goes (`-J`).
+    pub json: Option<String>,
     /// How long starting up may take, step by step.
     pub timeout_init: Duration,
     /// How long an operation may go without progress; none is for ever.

@@ -13,6 +13,7 @@ mod registry;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod tweaks;
 mod uneven;
 mod values;
 mod whereabouts;

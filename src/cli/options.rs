@@ -1,7 +1,8 @@
 //! The options as clap reads them: names, headings, help. [`super::resolve`] makes `Args` of them.
 
 use super::values::{
-    MANY, MOST_PROCESSES, file, label, rendezvous, root, seconds, seed, size, whole,
+    MANY, MOST_PROCESSES, file, json_file, label, rendezvous, root, seconds, seed, size, switch,
+    whole,
 };
 use crate::base::Bytes;
 use crate::plan::Roots;
@@ -96,10 +97,32 @@ pub(super) struct LoopOptions {
     /// Time shown: 0 the first rank's, 1 mean, 2 shortest, 3 longest of all ranks
     #[arg(short = 'a', long, value_name = "0-3", default_value = "1", value_parser = whole(0, 3), allow_negative_numbers = true)]
     pub average: u32,
+    /// Launch the whole timed loop N times as one CUDA graph; 0 is no graph
+    #[arg(short = 'G', long, value_name = "N", default_value = "0", value_parser = whole(0, MANY), allow_negative_numbers = true)]
+    pub cudagraph: u32,
     /// Wait within the timed loop: 0 no; 1 wait and barrier after each operation; 2 wait, no
     /// barrier; 3 wait and barrier after each iteration, not timed
     #[arg(short = 'z', long, value_name = "0-3", default_value = "0", value_parser = whole(0, 3), allow_negative_numbers = true)]
     pub blocking: u32,
+    /// 1: enqueue on the null stream
+    #[arg(short = 'y', long = "stream_null", alias = "stream-null", value_name = "0-1", default_value = "0", action = ArgAction::Set, value_parser = switch, allow_negative_numbers = true)]
+    pub stream_null: bool,
+    /// Buffers: 0 as they are; 1 registered with the communicator; 2 symmetric windows
+    #[arg(short = 'R', long = "local_register", alias = "local-register", value_name = "0-2", default_value = "0", value_parser = whole(0, 2), allow_negative_numbers = true)]
+    pub local_register: u32,
+    /// Thread blocks that NCCL takes: 0 its default, 1 few, 2 none where copy engines do it
+    /// [default: the communicator's own setting]
+    #[arg(short = 'x', long = "cta_policy", alias = "cta-policy", value_name = "0-2", value_parser = whole(0, 2), allow_negative_numbers = true)]
+    pub cta_policy: Option<u32>,
+    /// Shift both buffers by this many elements, out of their alignment
+    #[arg(short = 'u', long, value_name = "N", default_value = "0", value_parser = whole(0, MANY), allow_negative_numbers = true)]
+    pub unalign: u32,
+    /// nccl-tests' collectives of its own on the device API: only 0, none, is offered
+    #[arg(short = 'D', long = "device_implementation", alias = "device-implementation", value_name = "0", default_value = "0", value_parser = whole(0, 4), allow_negative_numbers = true)]
+    pub device_implementation: u32,
+    /// Thread blocks of `-D`; of no effect without it
+    #[arg(short = 'V', long = "device_cta_count", alias = "device-cta-count", value_name = "1-128", value_parser = whole(1, 128), allow_negative_numbers = true)]
+    pub device_cta_count: Option<u32>,
     /// Seed of the data and of what is simulated [default: another one each time; 1 on `sim`]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
@@ -115,6 +138,9 @@ pub(super) struct WorldOptions {
     /// Threads of each process
     #[arg(short = 't', long, value_name = "N", default_value = "1", value_parser = whole(1, 4096), allow_negative_numbers = true)]
     pub nthreads: u32,
+    /// 1: every thread makes its communicators by itself
+    #[arg(short = 'p', long = "parallel_init", alias = "parallel-init", value_name = "0-1", default_value = "0", action = ArgAction::Set, value_parser = switch, allow_negative_numbers = true)]
+    pub parallel_init: bool,
     /// Who runs the collective; `--list` names all, the default first
     #[arg(long, value_name = "NAME")]
     pub backend: Option<String>,
@@ -153,13 +179,33 @@ pub(super) struct WorldOptions {
 /// What is written, and when to give up.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results and limits")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are switches of nccl-tests, each apart from the others"
+)]
 pub(super) struct ResultOptions {
     /// Write the run to this file too, as JSON lines; an existing file is not overwritten
     #[arg(long, value_name = "FILE", value_parser = file)]
     pub output: Option<String>,
     /// 1: end each row of the table with the local time
-    #[arg(short = 'S', long = "report_timestamps", alias = "report-timestamps", value_name = "0-1", default_value = "0", value_parser = whole(0, 1), allow_negative_numbers = true)]
-    pub report_timestamps: u32,
+    #[arg(short = 'S', long = "report_timestamps", alias = "report-timestamps", value_name = "0-1", default_value = "0", action = ArgAction::Set, value_parser = switch, allow_negative_numbers = true)]
+    pub report_timestamps: bool,
+    /// 1: show the first rank's time of enqueueing instead of the whole time
+    #[arg(short = 'C', long = "report_cputime", alias = "report-cputime", value_name = "0-1", default_value = "0", action = ArgAction::Set, value_parser = switch, allow_negative_numbers = true)]
+    pub report_cputime: bool,
+    /// 1: time each iteration by the GPU's clock too, with columns for it
+    #[arg(short = 'I', long = "per_iter_timing", alias = "per-iter-timing", value_name = "0-1", default_value = "0", action = ArgAction::Set, value_parser = switch, allow_negative_numbers = true)]
+    pub per_iter_timing: bool,
+    /// Iterations that the columns of `-I` leave out at the start
+    #[arg(short = 'K', long = "per_iter_skip", alias = "per-iter-skip", value_name = "N", default_value = "0", value_parser = whole(0, MANY), allow_negative_numbers = true)]
+    pub per_iter_skip: u32,
+    /// 1: end with what the GPU's memory went into
+    #[arg(short = 'M', long, value_name = "0-1", default_value = "0", action = ArgAction::Set, value_parser = switch, allow_negative_numbers = true)]
+    pub memory: bool,
+    /// Write nccl-tests' JSON to this file too, whose name ends in `.json`; if it exists, to
+    /// `FILE.0`, `FILE.1` and so on
+    #[arg(short = 'J', long = "output_file", alias = "output-file", value_name = "FILE", value_parser = json_file)]
+    pub output_file: Option<String>,
     /// Seconds that an operation may go without progress; 0 leaves it to `--timeout-op`
     #[arg(short = 'T', long, value_name = "SECONDS", default_value = "0", value_parser = whole(0, MANY), allow_negative_numbers = true)]
     pub timeout: u32,

@@ -3,15 +3,16 @@
 use super::args::Args;
 use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
+use super::tweaks;
 use super::uneven;
 use crate::base::sweep::{Step, Sweep};
-use crate::base::{Bytes, DataType, Env, Fault, RedOp};
+use crate::base::{Bytes, DataType, Env, Fault, Placement, RedOp};
 use crate::collective;
 use crate::collective::Collective;
 use crate::digest::Average;
 use crate::launcher;
-use crate::plan::PlanSpec;
-use crate::record::Blocking;
+use crate::plan::{Effort, PlanSpec};
+use crate::record::{Blocking, Tweaks};
 use std::time::Duration;
 
 /// The most ranks that one process holds.
@@ -26,20 +27,22 @@ pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<
     };
     let what = collective::by_name(word)
         .map_err(|fault| fault.hint("run `ncclbench --help` for the whole command line"))?;
+    let tweaks = tweaks::tweaks(&options)?;
     let results = options.results;
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
     Ok(Args {
-        plan: plan(what, &options.sizes, &options.loops, env)?,
+        plan: plan(what, &options.sizes, &options.loops, tweaks, env)?,
         threads: options.world.nthreads,
         gpus: options.world.ngpus,
         average: Average::ALL[options.loops.average as usize],
-        timestamps: results.report_timestamps != 0,
+        timestamps: results.report_timestamps,
         backend: registry::backend(options.world.backend.as_deref())?,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),
         launch: launch(options.world, timeout_init)?,
         output: results.output,
+        json: results.output_file,
         timeout_init,
         timeout_op: op_limit(results.timeout, results.timeout_op),
         seed: options.loops.seed,
@@ -61,6 +64,7 @@ fn plan(
     what: &'static dyn Collective,
     sizes: &SizeOptions,
     loops: &LoopOptions,
+    tweaks: Tweaks,
     env: &Env,
 ) -> Result<PlanSpec, Fault> {
     let (uneven, rank_bytes) = if what.uses().uneven {
@@ -76,12 +80,16 @@ fn plan(
         uneven,
         rank_bytes,
         sweep: Sweep::new(sizes.minbytes, sizes.maxbytes, step(sizes))?,
+        list: Vec::new(),
+        placements: Placement::ALL.to_vec(),
+        effort: Effort::default(),
         iterations: loops.iters,
         ops_per_batch: loops.agg_iters,
         warmup: loops.warmup_iters,
         checks: loops.check,
         blocking: Blocking::ALL[loops.blocking as usize],
         cycles: loops.run_cycles,
+        tweaks,
     })
 }
 

@@ -47,6 +47,13 @@ pub(super) const MANY: u32 = i32::MAX as u32;
 /// More processes than any launcher starts: what is above is a mistake, and memory is reserved for each.
 pub(super) const MOST_PROCESSES: u32 = 1 << 20;
 
+/// A switch as nccl-tests has them: 0 is off, any other integer is on.
+pub(super) fn switch(text: &str) -> Result<bool, String> {
+    whole(0, MANY)(text)
+        .map(|value| value != 0)
+        .map_err(|_| format!("`{text}` is not a switch; expected 0 or 1"))
+}
+
 /// Any number of 64 bits.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     integer(text, "an integer from 0 to 18446744073709551615")
@@ -123,6 +130,20 @@ pub(super) fn file(text: &str) -> Result<String, String> {
         ),
         _ => label(text),
     }
+}
+
+/// The name of nccl-tests' JSON file, which ignores any name that ends otherwise.
+pub(super) fn json_file(text: &str) -> Result<String, String> {
+    let suffix = text.len().checked_sub(".json".len());
+    let fits = suffix.is_some_and(|at| {
+        at > 0 && text.is_char_boundary(at) && text[at..].eq_ignore_ascii_case(".json")
+    });
+    if fits {
+        return file(text);
+    }
+    Err(format!(
+        "`{text}` does not end in `.json`, and nccl-tests would write nothing"
+    ))
 }
 
 #[cfg(test)]

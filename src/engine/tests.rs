@@ -199,12 +199,16 @@ fn spec() -> PlanSpec {
         uneven: crate::base::Uneven::default(),
         rank_bytes: false,
         sweep: Sweep::new(Bytes(400), Bytes(1200), Step::Factor(3)).unwrap(),
+        list: Vec::new(),
+        placements: crate::base::Placement::ALL.to_vec(),
+        effort: crate::plan::Effort::default(),
         iterations: 5,
         ops_per_batch: 2,
         warmup: 1,
         checks: 2,
         blocking: Blocking::None,
         cycles: 1,
+        tweaks: crate::record::Tweaks::default(),
     }
 }
 

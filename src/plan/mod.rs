@@ -8,9 +8,10 @@ use crate::base::{Bytes, DataType, Fault, Placement, Rank, RedOp, Uneven, World}
 use crate::collective::Collective;
 use crate::collective::Layout;
 use crate::collective::Operator;
-use crate::record::{Blocking, Case, Settings};
+use crate::record::{Blocking, Case, Settings, Tweaks};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use std::time::Duration;
 
 /// More jobs than this are refused: nobody waits for them, and they would not fit in memory.
 pub const MOST_JOBS: u64 = 1_000_000;
@@ -32,7 +33,13 @@ pub struct PlanSpec {
     pub rank_bytes: bool,
     /// The sizes.
     pub sweep: Sweep,
-    /// Iterations of the timed loop.
+    /// Single sizes within the sweep's bounds, ascending, instead of its steps; empty for the steps.
+    pub list: Vec<Bytes>,
+    /// Placements, in the order in which they are measured.
+    pub placements: Vec<Placement>,
+    /// How much is done for a size besides the headline's iterations.
+    pub effort: Effort,
+    /// Iterations of the timed loop; 0 where `effort` decides.
     pub iterations: u32,
     /// Operations enqueued in one group for each iteration.
     pub ops_per_batch: u32,
@@ -44,6 +51,36 @@ pub struct PlanSpec {
     pub blocking: Blocking,
     /// How often the sweep is run; 0 is for ever.
     pub cycles: u32,
+    /// How operations are launched and what is told besides.
+    pub tweaks: Tweaks,
+}
+
+/// How much is done for each size.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Effort {
+    /// Iterate until the median is known this well, instead of a number of times.
+    pub precision: Option<Precision>,
+    /// Measure single operations too, in a pass of their own.
+    pub distribution: bool,
+}
+
+/// When a size has been measured long enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Precision {
+    /// Half of the 95 % interval's width over the median comes down to this.
+    pub half_width: f64,
+    /// The time for a size that is spent at the most, in timed windows.
+    pub budget: Duration,
+}
+
+impl Default for Precision {
+    /// 1 % within 2 s.
+    fn default() -> Self {
+        Self {
+            half_width: 0.01,
+            budget: Duration::from_secs(2),
+        }
+    }
 }
 
 /// Which ranks are the root, one after the other (nccl-tests' `-r`).
@@ -75,6 +112,8 @@ pub struct Job {
     pub case: Case,
     /// What to do with it.
     pub work: Work,
+    /// How much is done for it.
+    pub effort: Effort,
 }
 
 impl Job {
@@ -132,14 +171,17 @@ pub fn check(spec: &PlanSpec, world: World) -> Result<(), Fault> {
 
 /// What identifies the plan: equal on ranks that will do the same, 16 hexadecimal digits.
 pub fn digest(spec: &PlanSpec, world: World) -> String {
-    let text = format!(
-        "{} {:?} {:?} {:?} {:?} {:?} n{} m{} w{} c{} z{:?} N{} ranks{}",
+    let mut text = format!(
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} n{} m{} w{} c{} z{:?} N{} ranks{}",
         spec.collective.name(),
         spec.dtypes,
         redops(spec),
         spec.roots,
         spec.uneven,
         spec.sweep,
+        spec.list,
+        spec.placements,
+        spec.effort,
         spec.iterations,
         spec.ops_per_batch,
         spec.warmup,
@@ -148,6 +190,9 @@ pub fn digest(spec: &PlanSpec, world: World) -> String {
         spec.cycles,
         world,
     );
+    if !spec.tweaks.is_none() {
+        let _ = write!(text, " {:?}", spec.tweaks);
+    }
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().take(8).fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -174,6 +219,7 @@ pub fn settings(spec: &PlanSpec, timestamps: bool) -> Settings {
         blocking: spec.blocking,
         cycles: spec.cycles,
         timestamps,
+        tweaks: spec.tweaks,
     }
 }
 
@@ -217,6 +263,23 @@ fn roots(spec: &PlanSpec, world: World) -> Result<Vec<Option<Rank>>, Fault> {
     }
 }
 
+/// The sizes to measure, ascending.
+pub fn sizes(spec: &PlanSpec) -> Box<dyn Iterator<Item = Bytes> + '_> {
+    if spec.list.is_empty() {
+        return Box::new(spec.sweep.sizes());
+    }
+    let within = |size: &Bytes| (spec.sweep.min..=spec.sweep.max).contains(size);
+    Box::new(spec.list.iter().copied().filter(within))
+}
+
+/// The sizes to warm up with: those of a list, else nccl-tests'.
+fn warmup_sizes(spec: &PlanSpec) -> Box<dyn Iterator<Item = Bytes> + '_> {
+    if spec.list.is_empty() {
+        return Box::new(spec.sweep.warmup_sizes());
+    }
+    sizes(spec)
+}
+
 fn require_few(spec: &PlanSpec, n_kinds: usize) -> Result<(), Fault> {
     let sizes = match spec.sweep.step {
         Step::Bytes(step) => (spec.sweep.max.0 - spec.sweep.min.0) / step.max(1) + 1,
@@ -247,10 +310,12 @@ impl Maker<'_> {
     fn sweep(&self, jobs: &mut Vec<Job>) {
         let spec = self.spec;
         if self.cycle == 0 && spec.warmup > 0 {
-            jobs.extend(spec.sweep.warmup_sizes().map(|size| self.warm_up(size)));
+            jobs.extend(warmup_sizes(spec).map(|size| self.warm_up(size)));
         }
-        let both = |size| Placement::ALL.map(|placement| self.measure(size, placement));
-        jobs.extend(spec.sweep.sizes().flat_map(both));
+        for size in sizes(spec) {
+            let placements = spec.placements.iter();
+            jobs.extend(placements.map(|&placement| self.measure(size, placement)));
+        }
     }
 
     fn measure(&self, size: Bytes, placement: Placement) -> Job {
@@ -282,6 +347,7 @@ impl Maker<'_> {
             layout,
             case,
             work: Work::Measure,
+            effort: self.spec.effort,
         }
     }
 

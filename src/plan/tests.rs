@@ -3,6 +3,7 @@
 use super::*;
 use crate::collective;
 use crate::record::InPlace;
+use crate::record::Tweaks;
 
 fn spec(name: &str) -> PlanSpec {
     PlanSpec {
@@ -13,12 +14,16 @@ fn spec(name: &str) -> PlanSpec {
         uneven: crate::base::Uneven::default(),
         rank_bytes: false,
         sweep: Sweep::new(Bytes(8), Bytes(16 << 30), Step::Factor(2)).unwrap(),
+        list: Vec::new(),
+        placements: crate::base::Placement::ALL.to_vec(),
+        effort: crate::plan::Effort::default(),
         iterations: 20,
         ops_per_batch: 3,
         warmup: 2,
         checks: 1,
         blocking: Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     }
 }
 

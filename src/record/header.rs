@@ -1,6 +1,9 @@
 //! What opens and what closes a run's file.
 
+use super::Conditions;
+use super::MemoryUse;
 use super::Settings;
+use super::SweepRecord;
 use super::line::{all_finite, finite};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,10 +106,26 @@ pub struct Header {
     /// Milliseconds that the steps of initialisation took on the first rank.
     #[serde(serialize_with = "all_finite")]
     pub init_ms: BTreeMap<String, f64>,
+    /// What the sweep was, where the run was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepRecord>,
+    /// The devices' state before the first measurement; none in files from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
+}
+
+/// A mean bus bandwidth that a run must reach, and whether it did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BandwidthFloor {
+    /// What the mean is held against: nine tenths of what was asked for.
+    #[serde(serialize_with = "finite")]
+    pub floor_gbps: f64,
+    /// Whether the run measured something and its mean is not below.
+    pub met: bool,
 }
 
 /// The last line of a run's file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Footer {
     /// When it ended, RFC 3339 in UTC.
     pub ended: String,
@@ -125,4 +144,13 @@ pub struct Footer {
     /// Whether that was a signal, so that nothing need be wrong.
     #[serde(default)]
     pub interrupted: bool,
+    /// The bandwidth that was asked for (`NCCL_TESTS_MIN_BW`), where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_floor: Option<BandwidthFloor>,
+    /// The devices' state after the last measurement; none where the run was ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Conditions>,
+    /// The device memory that the run took, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
 }

@@ -3,19 +3,43 @@
 //! Plain and serialisable; nothing here computes or prints. The schema number of a run's file is
 //! [`SCHEMA`]; `docs/record.md` describes the lines.
 
+pub mod baseline;
 pub mod case;
+pub mod conditions;
+pub mod fingerprint;
+pub mod gate;
 pub mod header;
+pub mod history;
+pub mod key;
 pub mod line;
+pub mod memory;
+pub mod per_iteration;
+pub mod quality;
 pub mod row;
 pub mod sample;
 pub mod settings;
+pub mod sweep;
+pub mod tweaks;
+pub mod verdict;
 
 pub use case::{Case, InPlace};
-pub use header::{DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
+pub use conditions::{Conditions, DeviceState};
+pub use fingerprint::Fingerprint;
+pub use gate::{Floor, Limits};
+pub use header::{BandwidthFloor, DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
+pub use key::RowKey;
 pub use line::{Line, Run};
+pub use memory::MemoryUse;
+pub use per_iteration::PerIteration;
+pub use quality::{
+    Arrival, Distribution, Doubt, Mark, Percentiles, Quality, RankTimes, Sampling, Spent, Stop,
+};
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Settings};
+pub use sweep::{Resumed, SweepRecord};
+pub use tweaks::{CtaPolicy, Registration, Tweaks};
+pub use verdict::Verdict;
 
 /// Schema number of the lines that a run's file holds.
 pub const SCHEMA: u32 = 1;

@@ -1,7 +1,7 @@
 //! A case and what came of it.
 
 use super::line::finite;
-use super::{BadElement, Case};
+use super::{BadElement, Case, PerIteration, Quality};
 use crate::base::{GBps, Micros};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,9 @@ pub enum Outcome {
         unchecked: Option<String>,
         /// The first wrong elements.
         bad: Vec<BadElement>,
+        /// The times of single iterations, where they were asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        per_iteration: Option<Box<PerIteration>>,
     },
     /// It cannot be run here.
     Waived {
@@ -68,9 +71,21 @@ pub struct Row {
     pub outcome: Outcome,
     /// When it was finished, RFC 3339 in UTC.
     pub at: String,
+    /// How well it is known.
+    #[serde(default, skip_serializing_if = "Quality::is_empty")]
+    pub quality: Quality,
 }
 
 impl Row {
+    /// The same with the times of single iterations, where it was measured.
+    #[must_use]
+    pub fn with_iterations(mut self, times: Option<PerIteration>) -> Self {
+        if let Outcome::Measured { per_iteration, .. } = &mut self.outcome {
+            *per_iteration = times.map(Box::new);
+        }
+        self
+    }
+
     /// Whether its check found any wrong element.
     pub fn is_wrong(&self) -> bool {
         matches!(self.outcome, Outcome::Measured { wrong: Some(wrong), .. } if wrong > 0)

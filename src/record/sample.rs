@@ -11,6 +11,10 @@ pub struct Sample {
     pub issue_us: Vec<f64>,
     /// Wrong elements that each thread's check found, in the same order; empty where nothing was checked.
     pub wrong: Vec<u64>,
+    /// Time per operation in µs of each iteration on the thread's slowest rank, by the device's own
+    /// clock, in the same order; empty where that was not asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iterations_us: Vec<Vec<f64>>,
 }
 
 /// A wrong element.

@@ -1,5 +1,6 @@
 //! What a run was told to do: the settings that the table's header shows and that comparisons need.
 
+use super::Tweaks;
 use crate::base::Bytes;
 use crate::base::sweep::Step;
 use serde::{Deserialize, Serialize};
@@ -54,4 +55,7 @@ pub struct Settings {
     pub cycles: u32,
     /// Whether the table's rows end in the local time.
     pub timestamps: bool,
+    /// How operations are launched and what is told besides, where it is not the usual.
+    #[serde(default, skip_serializing_if = "Tweaks::is_none")]
+    pub tweaks: Tweaks,
 }

@@ -7,7 +7,7 @@ use ncclbench::bootstrap::Bootstrap;
 use ncclbench::collective::{self, Operator};
 use ncclbench::engine::{Engine, Measured, Rules, Seats, SystemClock};
 use ncclbench::plan::{self, PlanSpec, Roots};
-use ncclbench::record::{Blocking, Case};
+use ncclbench::record::{Blocking, Case, Tweaks};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,12 +32,16 @@ pub(crate) fn everything(name: &str) -> Vec<PlanSpec> {
         uneven: Uneven::Spread(0.6),
         rank_bytes: false,
         sweep: Sweep::new(Bytes(size), Bytes(size), Step::Factor(2)).unwrap(),
+        list: Vec::new(),
+        placements: ncclbench::base::Placement::ALL.to_vec(),
+        effort: ncclbench::plan::Effort::default(),
         iterations: 1,
         ops_per_batch: 2,
         warmup: 1,
         checks: 1,
         blocking: Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     };
     SIZES.map(spec).to_vec()
 }

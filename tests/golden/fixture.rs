@@ -6,7 +6,7 @@ use ncclbench::digest::{self, Average, Figures};
 use ncclbench::plan::{self, PlanSpec, Work};
 use ncclbench::record::{
     DeviceRecord, Footer, Header, LibraryRecord, Mismatches, Outcome, Row, SCHEMA, Sample,
-    SeatRecord, Spread,
+    SeatRecord, Spread, Tweaks,
 };
 use ncclbench::{collective, report};
 use std::collections::BTreeMap;
@@ -56,6 +56,7 @@ impl Fixture {
             case,
             outcome: measured(cells),
             at: String::new(),
+            quality: ncclbench::record::Quality::default(),
         })
         .collect()
     }
@@ -121,8 +122,7 @@ fn footer(wrong_measurements: u64, average_busbw_gbps: f64) -> Footer {
         wrong_measurements,
         average_busbw_gbps,
         exit_code: 0,
-        fault: None,
-        interrupted: false,
+        ..Footer::default()
     }
 }
 
@@ -158,12 +158,16 @@ fn spec(text: &'static str) -> PlanSpec {
         uneven: ncclbench::base::Uneven::default(),
         rank_bytes: false,
         sweep: Sweep::new(bytes(" minBytes "), bytes(" maxBytes "), step).unwrap(),
+        list: Vec::new(),
+        placements: ncclbench::base::Placement::ALL.to_vec(),
+        effort: ncclbench::plan::Effort::default(),
         iterations: number(" warmup iters: 1 iters: ").parse().unwrap(),
         ops_per_batch: number(" agg iters: ").parse().unwrap(),
         warmup: number(" warmup iters: ").parse().unwrap(),
         checks: number(" validation: ").parse().unwrap(),
         blocking: ncclbench::record::Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     }
 }
 
@@ -207,6 +211,7 @@ fn measured(cells: &[&str]) -> Outcome {
         wrong_threads: 0,
         unchecked: None,
         bad: Vec::new(),
+        per_iteration: None,
     }
 }
 
@@ -230,12 +235,16 @@ pub(crate) fn header() -> Header {
         uneven: ncclbench::base::Uneven::default(),
         rank_bytes: false,
         sweep: Sweep::new(Bytes(8), Bytes(64), Step::Factor(2)).unwrap(),
+        list: Vec::new(),
+        placements: ncclbench::base::Placement::ALL.to_vec(),
+        effort: ncclbench::plan::Effort::default(),
         iterations: 20,
         ops_per_batch: 1,
         warmup: 1,
         checks: 1,
         blocking: ncclbench::record::Blocking::None,
         cycles: 1,
+        tweaks: Tweaks::default(),
     };
     Header {
         schema: SCHEMA,
@@ -261,5 +270,7 @@ pub(crate) fn header() -> Header {
         clamped_to_bytes: None,
         notes: Vec::new(),
         init_ms: BTreeMap::new(),
+        sweep: None,
+        conditions: None,
     }
 }

@@ -160,5 +160,29 @@ pub(super) fn all_finite<S: Serializer>(
     serializer.collect_map(values)
 }
 
+/// [`finite`] for every value of a list.
+pub(super) fn finite_list<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    require_finite(values)?;
+    serializer.collect_seq(values)
+}
+
+/// [`finite`] for every value of a list of lists.
+pub(super) fn finite_lists<S: Serializer>(
+    lists: &[Vec<f64>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    lists.iter().try_for_each(|values| require_finite(values))?;
+    serializer.collect_seq(lists)
+}
+
+fn require_finite<E: serde::ser::Error>(values: &[f64]) -> Result<(), E> {
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err(E::custom(format!(
+            "{value} is not a number that JSON can hold"
+        ))),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,9 @@
 use super::*;
 use crate::base::sweep::Step;
 use crate::base::{Bytes, DataType, GBps, Kind, Micros, Placement};
-use crate::record::{BadElement, Blocking, Case, InPlace, Outcome, Settings, Spread};
+use crate::record::{
+    BadElement, Blocking, Case, InPlace, MemoryUse, Outcome, PerIteration, Settings, Spread, Tweaks,
+};
 use proptest::prelude::*;
 
 fn header() -> Header {
@@ -33,6 +35,7 @@ fn header() -> Header {
             blocking: Blocking::BarrierOutside,
             cycles: 1,
             timestamps: false,
+            tweaks: Tweaks::default(),
         },
         seed: Some(7),
         average: "mean".to_owned(),
@@ -43,6 +46,8 @@ fn header() -> Header {
         clamped_to_bytes: None,
         notes: vec!["a \"note\"\nof two lines".to_owned()],
         init_ms: BTreeMap::from([("communicator".to_owned(), 12.5)]),
+        sweep: None,
+        conditions: None,
     }
 }
 
@@ -68,12 +73,30 @@ fn row(index: u64) -> Row {
             wrong_threads: 1,
             unchecked: None,
             bad: vec![bad()],
+            per_iteration: Some(Box::new(per_iteration())),
         }
     };
     Row {
         case: case(index),
         outcome,
         at: "2026-11-29T14:17:01.000Z".to_owned(),
+        quality: crate::record::Quality::default(),
+    }
+}
+
+fn per_iteration() -> PerIteration {
+    PerIteration {
+        skipped: 1,
+        min_us: 1.0,
+        max_us: 2.0,
+        avg_us: 1.5,
+        p50_us: 2.0,
+        p95_us: 2.0,
+        p99_us: 2.0,
+        stdev_us: 0.5,
+        cv_pct: 33.3,
+        times_us: vec![9.0, 1.0, 2.0],
+        process_us: vec![vec![9.0, 1.0, 2.0], vec![1.0, 1.0, 1.0]],
     }
 }
 
@@ -120,8 +143,12 @@ fn footer() -> Footer {
         wrong_measurements: 1,
         average_busbw_gbps: 0.2,
         exit_code: 5,
-        fault: None,
-        interrupted: false,
+        memory: Some(MemoryUse {
+            initialization_bytes: 1 << 30,
+            user_bytes: 7,
+            collective_bytes: -3,
+        }),
+        ..Footer::default()
     }
 }
 

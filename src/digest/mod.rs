@@ -2,8 +2,10 @@
 //!
 //! It does not know how a row is printed or judged.
 
+pub mod iterations;
+
 use crate::base::{GBps, Micros, Placement};
-use crate::record::{Case, Mismatches, Outcome, Row, Sample, Spread};
+use crate::record::{Case, Mismatches, Outcome, Quality, Row, Sample, Spread};
 
 /// How the headline time combines the threads of the world (nccl-tests' `-a`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,8 +71,14 @@ pub fn row(
         wrong_threads: wrong_threads(sample, mismatches.as_ref()),
         unchecked: mismatches.is_none().then(|| why_unchecked(&case)),
         bad: mismatches.map(|found| found.first).unwrap_or_default(),
+        per_iteration: None,
     };
-    Row { case, outcome, at }
+    Row {
+        case,
+        outcome,
+        at,
+        quality: Quality::default(),
+    }
 }
 
 /// The row of a case that cannot be run here.
@@ -81,6 +89,7 @@ pub fn waived(case: Case, reason: impl Into<String>, at: String) -> Row {
             reason: reason.into(),
         },
         at,
+        quality: Quality::default(),
     }
 }
 

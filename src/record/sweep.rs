@@ -1,0 +1,37 @@
+//! What a header says of a sweep: which configuration it was, what it is judged by, and whether it
+//! was resumed.
+
+use super::gate::{Floor, Limits};
+use serde::{Deserialize, Serialize};
+
+/// A run that was a sweep of several collectives.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SweepRecord {
+    /// The configuration's name.
+    pub name: String,
+    /// Digest of what was wished for, before memory cut the sizes; equal where two sweeps measure the same.
+    pub digest: String,
+    /// The practical limits of its verdict.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Floors for single sizes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gate: Vec<Floor>,
+    /// The interrupted runs whose rows stand before this one's, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumed>,
+}
+
+/// An interrupted run that was resumed: its rows were kept and not measured again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// When it began, RFC 3339 in UTC.
+    pub started: String,
+    /// How many rows, from the first, are from it and from those before it.
+    pub rows: u64,
+    /// The hosts it ran on.
+    pub hosts: Vec<String>,
+    /// What ended it, where it could say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
