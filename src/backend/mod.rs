@@ -1,6 +1,8 @@
 //! Who runs a collective: the library under test, the CPU, or a cost model.
 
+mod check;
 mod host;
+pub mod kernel;
 mod machine;
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -12,7 +14,7 @@ use crate::base::{Buffer, Bytes, Clock, Env, Fault, Rank, Span, World};
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Witness;
 use crate::ops::Ops;
-use crate::record::{DeviceRecord, LibraryRecord, Mismatches};
+use crate::record::{DeviceRecord, LibraryRecord, Mismatches, Tuning};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +22,7 @@ use std::time::Duration;
 /// Every backend, in the order in which lists show them; the first is the default.
 pub const ALL: &[&dyn Backend] = &[
     &nccl::NcclBackend,
+    &kernel::KernelBackend,
     &host::Host,
     #[cfg(feature = "mpi")]
     &mpi::MpiBackend,
@@ -35,6 +38,23 @@ pub struct Wish {
     pub env: Env,
     /// Seed of what is simulated.
     pub seed: u64,
+    /// For backend `kernel` alone.
+    pub kernel: KernelWish,
+}
+
+/// What backend `kernel` is told; by default it chooses by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelWish {
+    /// The algorithm, by its name.
+    pub algo: Option<String>,
+    /// Blocks of a launch.
+    pub blocks: Option<u32>,
+    /// Threads of a block.
+    pub block_threads: Option<u32>,
+    /// Whether launches may be made ready while earlier ones run, where the GPU can do that.
+    pub early: Option<bool>,
+    /// A table that was measured, instead of the built-in one.
+    pub tuning: Option<Tuning>,
 }
 
 /// What a backend found in this process.

@@ -118,6 +118,12 @@ impl Driver {
         self.check("cuLaunchKernel", code)
     }
 
+    /// Whether [`Driver::launch_in_order`] can be early.
+    #[must_use]
+    pub fn launches_early(&self) -> bool {
+        self.calls.launch_kernel_ex.is_some()
+    }
+
     /// As [`Driver::launch`], in one dimension; `early` lets the launch be made ready while the one
     /// before it still runs, which the kernel then has to wait for by itself.
     ///

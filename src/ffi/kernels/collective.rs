@@ -97,7 +97,10 @@ const EARLY: [(&str, &str); 4] = [
     (".version 7.0", ".version 7.8"),
     (".target sm_70", ".target sm_90"),
     ("// await earlier launches", "griddepcontrol.wait;"),
-    ("// admit the next launch", "griddepcontrol.launch_dependents;"),
+    (
+        "// admit the next launch",
+        "griddepcontrol.launch_dependents;",
+    ),
 ];
 
 impl Module {
@@ -128,9 +131,8 @@ impl Module {
 
     /// Which module some PTX is, in either form.
     pub fn of(ptx: &str) -> Option<Self> {
-        let is_it = |module: &&Self| {
-            module.base() == ptx || (ptx.len() > 100 && module.ptx(true) == ptx)
-        };
+        let is_it =
+            |module: &&Self| module.base() == ptx || (ptx.len() > 100 && module.ptx(true) == ptx);
         Self::ALL.iter().find(is_it).copied()
     }
 
@@ -199,7 +201,9 @@ impl Kernel {
     /// Its place among the kernels of its module.
     pub fn index(self) -> usize {
         let of = |all: &[Self]| all.iter().position(|kernel| *kernel == self);
-        of(Self::COPYING).or_else(|| of(Self::REDUCING)).unwrap_or(0)
+        of(Self::COPYING)
+            .or_else(|| of(Self::REDUCING))
+            .unwrap_or(0)
     }
 }
 

@@ -1,0 +1,85 @@
+//! Backend `kernel`: our own collectives on GPUs, by kernels of ours and by the copy engines.
+//!
+//! All ranks are on one host and reach each other's memory. One engine thread drives its ranks by
+//! launching on each one's stream. Nothing here times, prints or decides what to do about a fault.
+
+mod abort;
+mod algo;
+mod choice;
+mod engine;
+mod household;
+mod lane;
+mod open;
+mod order;
+mod post;
+mod session;
+
+use super::Backend;
+use super::Equipment;
+use super::Session;
+use super::ThreadSeat;
+use super::Wish;
+use crate::base::Fault;
+use crate::bootstrap::Bootstrap;
+use crate::ffi::cuda::Driver;
+use crate::record::Shape;
+use crate::record::Tuning;
+
+/// Our own kernels on the GPUs that this process can see.
+#[derive(Debug)]
+pub(super) struct KernelBackend;
+
+impl Backend for KernelBackend {
+    fn name(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn summary(&self) -> &'static str {
+        "collectives of our own on the GPUs of one host: libcuda is loaded at run time"
+    }
+
+    fn measures(&self) -> bool {
+        true
+    }
+
+    fn lanes_share_a_thread(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, wish: &Wish) -> Result<Equipment, Fault> {
+        let driver = Driver::load(&wish.env)?;
+        Ok(Equipment {
+            libraries: vec![driver.record()?],
+            devices: driver.devices()?,
+            notes: Vec::new(),
+        })
+    }
+
+    fn open(&self, seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<Box<dyn Session>, Fault> {
+        Ok(Box::new(open::open(seat, boot)?))
+    }
+}
+
+/// The algorithms that can be asked for: the name, what it is, and which collectives it runs.
+pub fn algorithms() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+    algo::Algo::ALL
+        .iter()
+        .map(|algo| {
+            let verbs = algo.verbs().iter().map(|verb| verb.name()).collect();
+            (algo.name(), algo.summary(), verbs)
+        })
+        .collect()
+}
+
+/// Whether there is an algorithm of this name.
+///
+/// # Errors
+/// `Usage`, with all names.
+pub fn check_algorithm(name: &str) -> Result<(), Fault> {
+    algo::Algo::by_name(name).map(drop)
+}
+
+/// The table of algorithms that is used where none was measured.
+pub fn built_in_table(shape: &Shape) -> Tuning {
+    choice::built_in_table(shape)
+}
