@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 0 | [`base`] |
 //! | 1 | [`record`], [`ops`] |
-//! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`] |
+//! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`], [`path`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`] |
 //! | 4 | [`engine`] |
 //! | 5 | [`cli`] |
@@ -24,6 +24,7 @@ pub mod engine;
 pub mod ffi;
 pub mod launcher;
 pub mod ops;
+pub mod path;
 pub mod plan;
 pub mod probe;
 pub mod record;

@@ -27,6 +27,8 @@ mod mpi;
 mod odd;
 #[path = "launch/outputs.rs"]
 mod outputs;
+#[path = "launch/path.rs"]
+mod path;
 #[path = "launch/signals.rs"]
 mod signals;
 #[path = "common/stand_ins.rs"]

@@ -8,6 +8,7 @@ use crate::base::Kind;
 use crate::base::moment;
 use crate::bootstrap::Ending;
 use crate::digest::Figures;
+use crate::record::BandwidthFloor;
 use crate::record::Footer;
 use crate::record::Header;
 use crate::record::Row;
@@ -68,10 +69,13 @@ impl Book {
     }
 
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&self, exit_code: u8) -> Result<(), Fault> {
+    pub(super) fn end(&self, exit_code: u8, floor: Option<BandwidthFloor>) -> Result<(), Fault> {
         let mut state = self.write()?;
         state.is_closed = true;
-        let footer = footer(&state.figures, exit_code, None);
+        let footer = Footer {
+            bandwidth_floor: floor,
+            ..footer(&state.figures, exit_code, None)
+        };
         state.output.end(&footer)
     }
 

@@ -1,6 +1,7 @@
 //! How a process leaves: what is printed, which code it exits with, and that it does leave.
 
 use super::book::Book;
+use super::codes::Codes;
 use crate::backend::Abort;
 use crate::base::Clock;
 use crate::bootstrap::Ending;
@@ -28,6 +29,7 @@ pub(super) struct Exit(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     clock: Arc<dyn Clock>,
+    codes: Codes,
     /// Weak, so that a process whose threads come back says goodbye to its launcher.
     meeting: Weak<dyn Meeting>,
     aborters: Mutex<Vec<Arc<dyn Abort>>>,
@@ -41,9 +43,10 @@ struct Shared {
 
 impl Exit {
     /// Of a process whose launcher goes on offering `meeting`.
-    pub(super) fn new(meeting: &Arc<dyn Meeting>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(meeting: &Arc<dyn Meeting>, clock: Arc<dyn Clock>, codes: Codes) -> Self {
         Self(Arc::new(Shared {
             clock,
+            codes,
             meeting: Arc::downgrade(meeting),
             aborters: Mutex::default(),
             book: OnceLock::new(),
@@ -100,7 +103,7 @@ impl Exit {
         }
         self.0.clock.pause(ABORT_AFTER);
         if let Some(meeting) = self.0.meeting.upgrade() {
-            meeting.abort(ending.exit_code, &ending.fault.message);
+            meeting.abort(self.0.codes.ending(ending), &ending.fault.message);
         }
     }
 
@@ -117,7 +120,7 @@ impl Exit {
         drop(std::thread::spawn(move || {
             exit.0.clock.pause(GRACE);
             exit.end_the_mute(&ending);
-            leave_now(ending.exit_code);
+            leave_now(exit.0.codes.ending(&ending));
         }));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::berths;
 use super::berths::Berths;
+use super::codes::Codes;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
@@ -10,28 +11,23 @@ use super::narrator::Facts;
 use super::narrator::Narrator;
 use super::signals;
 use super::spawn;
-use super::worker;
 use super::worker::Common;
 use super::worker::Tally;
 use crate::backend;
 use crate::backend::Equipment;
-use crate::backend::ThreadSeat;
 use crate::base::Clock;
 use crate::base::Env;
 use crate::base::Fault;
 use crate::base::Kind;
-use crate::base::Rank;
 use crate::base::fault::Place;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Ending;
 use crate::bootstrap::Step;
-use crate::bootstrap::threads::ThreadPlane;
 use crate::cli::Args;
 use crate::engine;
 use crate::engine::Rules;
 use crate::engine::SystemClock;
-use crate::engine::Watch;
 use crate::launcher;
 use crate::launcher::Here;
 use crate::launcher::Joined;
@@ -41,13 +37,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// This process among the others, once they have met.
-struct Process<'a> {
-    args: &'a Args,
-    env: &'a Env,
-    here: Here,
-    joined: &'a Joined,
-    exit: Exit,
-    clock: Arc<dyn Clock>,
+pub(super) struct Process<'a> {
+    pub(super) args: &'a Args,
+    pub(super) env: &'a Env,
+    pub(super) here: Here,
+    pub(super) joined: &'a Joined,
+    pub(super) exit: Exit,
+    pub(super) clock: Arc<dyn Clock>,
     /// How long it took to meet the others.
     met: Duration,
 }
@@ -61,7 +57,10 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
     } else {
         take_part(args, env, &clock)
     };
-    done.unwrap_or_else(|ending| spawn::leave_with(&ending))
+    done.unwrap_or_else(|ending| {
+        spawn::leave_with(&ending);
+        Codes::of(&args.guise).ending(&ending)
+    })
 }
 
 /// Meets the others and measures with them.
@@ -75,7 +74,7 @@ fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Endin
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::of(&args.guise)),
         joined: &joined,
         clock: Arc::clone(clock),
         met: clock.now().saturating_sub(started),
@@ -91,7 +90,7 @@ impl Process<'_> {
             Ok(tally) => {
                 self.exit.complete();
                 self.joined.plane.leave();
-                tally.exit_code()
+                self.codes().outcome(tally.exit_code())
             }
             Err(fault) => self.fail(fault),
         }
@@ -130,11 +129,16 @@ impl Process<'_> {
         let ending = self.joined.plane.fail(fault);
         self.exit.begin(&ending);
         self.exit.end_the_mute(&ending);
-        ending.exit_code
+        self.codes().ending(&ending)
+    }
+
+    fn codes(&self) -> Codes {
+        Codes::of(&self.args.guise)
     }
 
     fn conduct(&self) -> Result<Tally, Fault> {
         let seed = self.seed()?;
+        let floor = self.floor()?;
         let started = self.clock.now();
         let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
@@ -149,7 +153,13 @@ impl Process<'_> {
             narrator.took("bootstrap", self.met);
             narrator.took("libraries", probed);
         }
-        self.run_threads(&self.common(&berths, seed), narrator.as_mut())
+        self.run_threads(&self.common(&berths, seed, floor), narrator.as_mut())
+    }
+
+    /// The bandwidth that the run must reach, on all processes alike.
+    fn floor(&self) -> Result<Option<f64>, Fault> {
+        let step = self.step("the bandwidth that is asked for");
+        super::floor::agree(&*self.plane(), step, self.args.min_bw_gbps)
     }
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
@@ -189,13 +199,16 @@ impl Process<'_> {
     }
 
     fn narrator(&self, fleet: Fleet, found: &Equipment, seed: u64) -> Result<Narrator<'_>, Fault> {
-        let mut notes = self.joined.notes.clone();
+        let mut notes = self.args.remarks.clone();
+        notes.extend(self.joined.notes.iter().cloned());
         notes.extend(found.notes.iter().cloned());
         let wish = self.backend_wish(seed);
         notes.extend(self.args.backend.joining(&wish, fleet.world()));
         notes.extend(fleet.notes.iter().cloned());
         let facts = Facts {
             args: self.args.argv.clone(),
+            program: self.args.guise.program(self.args.plan.collective),
+            table_release: self.args.table_release,
             env: self.env,
             fleet,
             launch: &self.joined.seat,
@@ -209,18 +222,21 @@ impl Process<'_> {
         Narrator::new(facts, self.args.output.as_deref())
     }
 
-    fn common<'f>(&self, berths: &'f Berths, seed: u64) -> Common<'f> {
+    fn common<'f>(&self, berths: &'f Berths, seed: u64, floor: Option<f64>) -> Common<'f> {
         Common {
             backend: self.args.backend,
             berths,
             spec: self.args.plan.clone(),
             average: self.args.average,
+            floor_gbps: floor,
             exit: self.exit.clone(),
             clock: Arc::clone(&self.clock),
             rules: Rules {
                 blocking: self.args.plan.blocking,
                 control_limit: self.control_limit(),
-                launches_block: self.args.backend.launches_block(),
+                // with a limit for a whole batch, its operations are not finished one by one
+                launches_block: self.args.backend.launches_block()
+                    && self.args.timeout_batch.is_none(),
                 seed,
             },
             init_limit: self.args.timeout_init,
@@ -233,106 +249,7 @@ impl Process<'_> {
         patience + engine::watch::BETWEEN_OPERATIONS
     }
 
-    /// Runs every engine thread of this process, the first one on a thread of its own too, so that
-    /// all can be left behind if they are stuck.
-    fn run_threads(
-        &self,
-        common: &Common<'_>,
-        narrator: Option<&mut Narrator<'_>>,
-    ) -> Result<Tally, Fault> {
-        let lanes = if self.args.backend.lanes_share_a_thread() {
-            self.args.gpus
-        } else {
-            1
-        };
-        let threads = self.args.threads * self.args.gpus / lanes;
-        let planes: Vec<Arc<dyn Bootstrap>> =
-            ThreadPlane::join(self.plane(), threads as usize, Arc::clone(&self.clock))
-                .into_iter()
-                .map(|plane| Arc::new(plane) as Arc<dyn Bootstrap>)
-                .collect();
-        let _watch = self.watch(&planes)?;
-        self.call_witness(common.rules.seed);
-        let mut narrator = narrator;
-        std::thread::scope(|scope| {
-            let running: Vec<_> = (0u32..)
-                .zip(&planes)
-                .map(|(thread, plane)| {
-                    let seat = self.thread_seat(common, thread, lanes);
-                    let narrator = narrator.take();
-                    plane.pulse().drive(gpus(common.berths, &seat));
-                    scope.spawn(move || self.work(common, &seat, &**plane, narrator))
-                })
-                .collect();
-            let outcomes: Vec<_> = running.into_iter().map(join_thread).collect();
-            outcomes.into_iter().reduce(Result::and).unwrap_or_else(|| {
-                Err(Fault::new(
-                    Kind::Usage,
-                    "a process needs at least one thread",
-                ))
-            })
-        })
-    }
-
-    /// One thread's work; a thread that fails tells everybody at once, or they would wait for it.
-    fn work(
-        &self,
-        common: &Common<'_>,
-        seat: &ThreadSeat,
-        plane: &dyn Bootstrap,
-        mut narrator: Option<&mut Narrator<'_>>,
-    ) -> Result<Tally, Fault> {
-        let done = worker::work(common, seat, plane, narrator.as_deref_mut());
-        let done = match (done, narrator) {
-            (Ok(tally), Some(narrator)) => narrator.end(&tally).map(|()| tally),
-            (done, _) => done,
-        };
-        done.inspect_err(|fault| {
-            let ending = self
-                .joined
-                .plane
-                .fail(fault.clone().at(worker::place(common, seat)));
-            self.exit.begin(&ending);
-        })
-    }
-
-    /// The library under test may know why it hangs.
-    fn call_witness(&self, seed: u64) {
-        if let Some(witness) = self.args.backend.witness(&self.backend_wish(seed)) {
-            self.joined.plane.call_witness(witness);
-        }
-    }
-
-    fn watch(&self, planes: &[Arc<dyn Bootstrap>]) -> Result<Option<Watch>, Fault> {
-        let Some(limit) = self.args.timeout_op else {
-            return Ok(None);
-        };
-        let plane = Arc::clone(&self.joined.plane);
-        let exit = self.exit.clone();
-        let on_timeout = Box::new(move |fault| exit.begin(&plane.fail(fault)));
-        Watch::start(planes, limit, Arc::clone(&self.clock), on_timeout).map(Some)
-    }
-
-    fn thread_seat(&self, common: &Common<'_>, thread: u32, lanes: u32) -> ThreadSeat {
-        let berths = common.berths;
-        let process = self.joined.seat.process;
-        let first = process * self.args.threads * self.args.gpus + thread * lanes;
-        let ranks: Vec<_> = (first..first + lanes).map(Rank).collect();
-        let device = |rank: &Rank| berths.device(*rank).ordinal;
-        ThreadSeat {
-            world: berths.world(),
-            devices: ranks.iter().map(device).collect(),
-            ranks,
-            host: self.here.host.clone(),
-            host_identity: self.here.identity.clone(),
-            limit: self.args.timeout_init,
-            op_limit: self.args.timeout_op,
-            clock: Arc::clone(&self.clock),
-            wish: self.backend_wish(common.rules.seed),
-        }
-    }
-
-    fn backend_wish(&self, seed: u64) -> backend::Wish {
+    pub(super) fn backend_wish(&self, seed: u64) -> backend::Wish {
         let variable = self.env.get("NCCLBENCH_NCCL").map(str::to_owned);
         backend::Wish {
             nccl_lib: self.args.nccl_lib.clone().or(variable),
@@ -341,7 +258,7 @@ impl Process<'_> {
         }
     }
 
-    fn plane(&self) -> Arc<dyn Bootstrap> {
+    pub(super) fn plane(&self) -> Arc<dyn Bootstrap> {
         Arc::clone(&self.joined.plane) as Arc<dyn Bootstrap>
     }
 
@@ -351,14 +268,6 @@ impl Process<'_> {
             limit: self.args.timeout_init,
         }
     }
-}
-
-/// The GPUs of a thread's ranks; none where the devices are not GPUs.
-fn gpus(berths: &Berths, seat: &ThreadSeat) -> Vec<u32> {
-    let ranks = seat.ranks.iter();
-    ranks
-        .filter_map(|&rank| worker::gpu(berths, rank))
-        .collect()
 }
 
 /// The index of the first device, as nccl-tests takes it.
@@ -375,17 +284,6 @@ pub(super) fn first_device(env: &Env) -> Result<Option<u32>, Fault> {
     text.trim().parse().map(Some).map_err(|_| {
         Fault::usage(format!(
             "`NCCL_TESTS_DEVICE` is `{text}`; expected the index of a device"
-        ))
-    })
-}
-
-fn join_thread(
-    thread: std::thread::ScopedJoinHandle<'_, Result<Tally, Fault>>,
-) -> Result<Tally, Fault> {
-    thread.join().unwrap_or_else(|_| {
-        Err(Fault::new(
-            Kind::Call,
-            "an engine thread panicked; its message is above",
         ))
     })
 }

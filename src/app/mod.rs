@@ -3,51 +3,78 @@
 mod allow_list;
 mod berths;
 mod book;
+mod codes;
 mod dry_run;
 mod ending;
 mod fleet;
+mod floor;
 mod gpus;
+mod links;
 mod measure;
 mod narrator;
 mod offered;
 mod output;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod seed;
 mod signals;
 mod spawn;
+mod threads;
 mod whereabouts;
 mod worker;
 
+use self::codes::Codes;
+use crate::base::Env;
 use crate::base::Fault;
 use crate::cli;
+use crate::cli::Guise;
 use crate::cli::Parsed;
+use crate::launcher;
 use std::ffi::OsString;
 use std::io::Write;
 
 /// Runs the program; gives its exit code.
 pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
     let env = cli::environment::variables();
-    match cli::parse(argv, &env) {
-        Err(fault) => refuse(&fault),
+    let argv: Vec<OsString> = argv.into_iter().collect();
+    let codes = Codes::of(&Guise::of(argv.first()));
+    match cli::parse(argv.clone(), &env) {
+        Err(fault) => refuse_all(&fault, codes, &argv, &env),
         Ok(Parsed::Text(text)) => tell(&text),
         Ok(Parsed::Measure(args)) if args.dry_run => match dry_run::text(&args) {
             Ok(text) => tell(&text),
-            Err(fault) => refuse(&fault),
+            Err(fault) => refuse_as(&fault, codes),
         },
         Ok(Parsed::Measure(args)) => match offered::check(&args) {
             Ok(()) => measure::run(&args, &env),
-            Err(fault) => refuse(&fault),
+            Err(fault) => refuse_as(&fault, codes),
         },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Links(args)) => links::run(&args),
+        Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }
 
 fn refuse(fault: &Fault) -> u8 {
+    refuse_as(fault, Codes::Own)
+}
+
+fn refuse_as(fault: &Fault, codes: Codes) -> u8 {
     say(&format!("error: {fault}"));
-    fault.kind.exit_code()
+    codes.fault(fault)
+}
+
+/// Refuses a command line. Where it is the command line alone that is refused, all processes of a
+/// launch refuse the same, and the first says so for all.
+fn refuse_all(fault: &Fault, codes: Codes, argv: &[OsString], env: &Env) -> u8 {
+    let of_argv_alone = cli::parse(argv.to_vec(), &Env::default());
+    if launcher::is_first(env) || of_argv_alone.as_ref().err() != Some(fault) {
+        return refuse_as(fault, codes);
+    }
+    codes.fault(fault)
 }
 
 /// Data, to stdout. A reader that has gone away is no fault of ours.

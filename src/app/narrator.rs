@@ -20,7 +20,9 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
+use crate::record::Release;
 use crate::record::Row;
+use crate::record::Settings;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +32,10 @@ use std::time::UNIX_EPOCH;
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     pub(super) args: Vec<String>,
+    /// The program that the table names.
+    pub(super) program: String,
+    /// Whose first and last lines the table has, where it is not the newest release of nccl-tests.
+    pub(super) table_release: Option<Release>,
     pub(super) env: &'a Env,
     pub(super) fleet: Fleet,
     pub(super) launch: &'a ProcessSeat,
@@ -107,7 +113,7 @@ impl<'a> Narrator<'a> {
 
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
-        self.book.end(tally.exit_code())
+        self.book.end(tally.exit_code(), tally.floor)
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -157,11 +163,16 @@ impl<'a> Narrator<'a> {
             launcher: launch.launcher.to_owned(),
             launcher_reason: launch.reason.clone(),
             shape: [launch.processes, card.shape.threads, card.shape.gpus],
-            settings: plan::settings(self.facts.wished, self.facts.timestamps),
+            settings: Settings {
+                program: self.facts.program.clone(),
+                table_release: self.facts.table_release,
+                ..plan::settings(self.facts.wished, self.facts.timestamps)
+            },
             seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
             libraries: card.libraries.clone(),
             seats: fleet.seats.clone(),
+            groups: Vec::new(),
             environment: super::allow_list::of(self.facts.env),
             plan: plan::digest(spec, fleet.world()),
             clamped_to_bytes,

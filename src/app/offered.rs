@@ -28,12 +28,8 @@ pub(super) fn check(args: &Args) -> Result<(), Fault> {
             "-I",
             "times of each iteration",
         ),
-        (
-            tweaks.issue_time,
-            "-C",
-            "the time of enqueueing as a column",
-        ),
         (tweaks.memory_report, "-M", "the report on memory"),
+        (args.split.is_some(), "NCCL_TESTS_SPLIT", "groups"),
         (args.json.is_some(), "-J", "nccl-tests' JSON"),
     ];
     match asked.iter().find(|(is_asked, ..)| *is_asked) {

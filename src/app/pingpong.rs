@@ -1,5 +1,6 @@
 //! `ncclbench pingpong` (cargo feature `mpi`): latency and one-way bandwidth of two ranks.
 
+use super::codes::Codes;
 use super::ending::Exit;
 use super::say;
 use super::spawn;
@@ -58,7 +59,7 @@ fn take_part(args: &PingpongArgs, env: &Env, clock: &Arc<dyn Clock>) -> Result<u
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock)),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::Own),
         joined,
         clock: Arc::clone(clock),
     };

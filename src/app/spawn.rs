@@ -29,7 +29,7 @@ pub(super) fn run(
         let _ = pass_on.send(signal);
     };
     let _watch = signals::Watch::start(Arc::clone(clock), Box::new(pass_on))?;
-    let spawned = launcher::spawn(wish, env, &argv[1..], clock, &signals)?;
+    let spawned = launcher::spawn(wish, env, argv, clock, &signals)?;
     for note in spawned.notes {
         say(&format!("note: {note}"));
     }

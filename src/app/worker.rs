@@ -26,6 +26,7 @@ use crate::engine::Seats;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
+use crate::record::BandwidthFloor;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub(super) struct Common<'a> {
     pub(super) berths: &'a Berths,
     pub(super) spec: PlanSpec,
     pub(super) average: Average,
+    /// The mean bus bandwidth that is asked for, where one is.
+    pub(super) floor_gbps: Option<f64>,
     pub(super) exit: super::ending::Exit,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: Rules,
@@ -46,6 +49,8 @@ pub(super) struct Common<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
+    /// How the run stands against the bandwidth that is asked for, where one is.
+    pub(super) floor: Option<BandwidthFloor>,
 }
 
 /// The size limit that memory sets, as all threads agreed on it.
@@ -54,11 +59,14 @@ pub(super) struct Limit(pub(super) Option<Bytes>);
 
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
+    /// A bandwidth that was asked for is a gate.
     pub(super) fn exit_code(&self) -> u8 {
         if self.figures.wrong_measurements > 0 {
             5
         } else if self.figures.measured == 0 {
             3
+        } else if self.floor.is_some_and(|floor| !floor.met) {
+            6
         } else {
             0
         }
@@ -292,6 +300,9 @@ fn sweep(
             }
         }
     }
+    tally.floor = common
+        .floor_gbps
+        .map(|asked| super::floor::held(asked, &tally.figures));
     Ok(tally)
 }
 
@@ -334,6 +345,13 @@ mod tests {
             wrong_measurements: 1,
             ..Figures::default()
         };
-        assert_eq!(Tally { figures }.exit_code(), 5);
+        assert_eq!(
+            Tally {
+                figures,
+                floor: None
+            }
+            .exit_code(),
+            5
+        );
     }
 }

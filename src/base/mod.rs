@@ -13,6 +13,7 @@ pub mod pattern;
 pub mod rank;
 pub mod redop;
 pub mod span;
+pub mod split;
 pub mod stats;
 pub mod sweep;
 pub mod traffic;

@@ -1,22 +1,33 @@
 //! What a command line asks for, as plain data: every value read and in range.
 
+use super::Guise;
 use crate::backend::Backend;
+use crate::base::split::Split;
 use crate::digest::Average;
 use crate::launcher;
 use crate::plan::PlanSpec;
+use crate::record::Release;
 use std::time::Duration;
 
 /// `ncclbench COLLECTIVE …`, read and checked.
 #[derive(Debug, Clone)]
 pub struct Args {
+    /// As which program this one was called.
+    pub guise: Guise,
     /// What to measure.
     pub plan: PlanSpec,
     /// Engine threads of each process (`-t`).
     pub threads: u32,
     /// GPUs of each thread (`-g`).
     pub gpus: u32,
+    /// The groups that the processes form (`NCCL_TESTS_SPLIT`); none is one of all.
+    pub split: Option<Split>,
+    /// The mean bus bandwidth that is asked for (`NCCL_TESTS_MIN_BW`), in GB/s.
+    pub min_bw_gbps: Option<f64>,
     /// How the headline time combines threads (`-a`).
     pub average: Average,
+    /// Whose first and last lines the table has, where it is not the newest release (`--compat`).
+    pub table_release: Option<Release>,
     /// Whether the table's rows end in the local time (`-S`).
     pub timestamps: bool,
     /// Who runs it.
@@ -37,10 +48,14 @@ pub struct Args {
     pub timeout_init: Duration,
     /// How long an operation may go without progress; none is for ever.
     pub timeout_op: Option<Duration>,
+    /// How long all that was enqueued at a go may take, under nccl-tests' names (`-T`).
+    pub timeout_batch: Option<Duration>,
     /// Seed of the data and of what is simulated; none draws a fresh one.
     pub seed: Option<u64>,
     /// Print the plan and end.
     pub dry_run: bool,
+    /// What a person must be told about the options: those of nccl-tests that it changes with a warning.
+    pub remarks: Vec<String>,
     /// The command line, as given.
     pub argv: Vec<String>,
 }

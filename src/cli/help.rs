@@ -10,6 +10,8 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
+  links  make links under nccl-tests' names, so that scripts written for it run this program
+  path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -40,9 +42,13 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
         None => Ok(help()),
         #[cfg(feature = "mpi")]
         Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
+        Some(word) if word == super::path::NAME => Ok(super::path::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
+        Some(word) if word == super::links::NAME => Ok(super::links::help()),
         Some(word) => Err(Fault::usage(format!(
-            "there is no help on `{word}`; accepted: {}",
+            "there is no help on `{word}`; accepted: {}, {}, {}",
+            super::links::NAME,
+            super::path::NAME,
             super::whereabouts::NAME
         ))
         .hint("run `ncclbench --help` for the options of a measurement")),

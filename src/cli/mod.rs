@@ -4,8 +4,12 @@
 
 mod args;
 pub mod environment;
+mod guise;
 mod help;
+mod links;
+mod nccl_tests;
 mod options;
+mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
 mod refusal;
@@ -19,6 +23,9 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use guise::Guise;
+pub use links::LinksArgs;
+pub use path::PathArgs;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use whereabouts::WhereArgs;
@@ -36,8 +43,12 @@ pub enum Parsed {
     /// Measure two ranks alone.
     #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
+    /// Judge a network path by recorded evidence.
+    Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Make links to this program under nccl-tests' names.
+    Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
     Text(String),
 }
@@ -65,6 +76,14 @@ const COMMANDS: &[Command] = &[
         parse: pingpong::parse,
     },
     Command {
+        name: links::NAME,
+        parse: links::parse,
+    },
+    Command {
+        name: path::NAME,
+        parse: path::parse,
+    },
+    Command {
         name: whereabouts::NAME,
         parse: whereabouts::parse,
     },
@@ -76,12 +95,19 @@ const COMMANDS: &[Command] = &[
 /// `Usage`, naming the option and what it accepts.
 pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Parsed, Fault> {
     let argv: Vec<OsString> = argv.into_iter().collect();
+    let guise = Guise::of(argv.first());
+    if guise.is_nccl_tests() {
+        return measure(&guise::written_out(&argv)?, &guise, env);
+    }
     let word = argv.get(1).and_then(|word| word.to_str());
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
-    command.map_or_else(|| measure(&argv, env), |command| (command.parse)(&argv))
+    command.map_or_else(
+        || measure(&argv, &guise, env),
+        |command| (command.parse)(&argv),
+    )
 }
 
-fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
+fn measure(argv: &[OsString], guise: &Guise, env: &Env) -> Result<Parsed, Fault> {
     let options = match options::Options::try_parse_from(argv) {
         Ok(options) => options,
         Err(error) => return text_or_fault(&error),
@@ -93,7 +119,7 @@ fn measure(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    resolve::resolve(options, argv, env).map(|args| Parsed::Measure(Box::new(args)))
+    resolve::resolve(options, guise, argv, env).map(|args| Parsed::Measure(Box::new(args)))
 }
 
 /// clap hands help and version over as errors.

@@ -1,11 +1,12 @@
 //! The options as clap reads them: names, headings, help. [`super::resolve`] makes `Args` of them.
 
 use super::values::{
-    MANY, MOST_PROCESSES, file, json_file, label, rendezvous, root, seconds, seed, size, switch,
-    whole,
+    MANY, MOST_PROCESSES, file, json_file, label, release, rendezvous, root, seconds, seed, size,
+    switch, whole,
 };
 use crate::base::Bytes;
 use crate::plan::Roots;
+use crate::record::Release;
 use clap::{ArgAction, Args, Parser};
 use std::time::Duration;
 
@@ -206,7 +207,12 @@ pub(super) struct ResultOptions {
     /// `FILE.0`, `FILE.1` and so on
     #[arg(short = 'J', long = "output_file", alias = "output-file", value_name = "FILE", value_parser = json_file)]
     pub output_file: Option<String>,
-    /// Seconds that an operation may go without progress; 0 leaves it to `--timeout-op`
+    /// Print the first and last lines of the table as this release of nccl-tests does, from 2.13.0 on
+    /// [default: 2.19.6]
+    #[arg(long, value_name = "VERSION", value_parser = release)]
+    pub compat: Option<Release>,
+    /// Seconds that an operation may go without progress; 0 leaves it to `--timeout-op`. Under
+    /// nccl-tests' names: seconds that all that is enqueued at a go may take; 0 is for ever
     #[arg(short = 'T', long, value_name = "SECONDS", default_value = "0", value_parser = whole(0, MANY), allow_negative_numbers = true)]
     pub timeout: u32,
     /// Seconds that each step of starting up may take

@@ -1,6 +1,8 @@
 //! From options to `Args`: names looked up, combinations checked.
 
 use super::args::Args;
+use super::guise::Guise;
+use super::nccl_tests;
 use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
 use super::tweaks;
@@ -21,22 +23,34 @@ const MOST_RANKS_EACH: u64 = 4096;
 /// The most ranks in a world: more than any machine has, and far below what a rank's number can hold.
 const MOST_RANKS: u64 = 1 << 20;
 
-pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<Args, Fault> {
-    let Some(word) = &options.collective else {
-        return Err(no_collective());
+pub(super) fn resolve(
+    mut options: Options,
+    guise: &Guise,
+    argv: Vec<String>,
+    env: &Env,
+) -> Result<Args, Fault> {
+    let what = what(options.collective.as_deref(), guise)?;
+    let remarks = if guise.is_nccl_tests() {
+        nccl_tests::settle(&mut options)
+    } else {
+        Vec::new()
     };
-    let what = collective::by_name(word)
-        .map_err(|fault| fault.hint("run `ncclbench --help` for the whole command line"))?;
+    nccl_tests::refuse_endless(&options, guise)?;
     let tweaks = tweaks::tweaks(&options)?;
+    let step = step(&options.sizes, guise);
     let results = options.results;
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
     Ok(Args {
-        plan: plan(what, &options.sizes, &options.loops, tweaks, env)?,
+        guise: guise.clone(),
+        plan: plan(what, (&options.sizes, step), &options.loops, tweaks, env)?,
+        split: nccl_tests::split(env)?,
+        min_bw_gbps: nccl_tests::min_bw(env)?,
         threads: options.world.nthreads,
         gpus: options.world.ngpus,
         average: Average::ALL[options.loops.average as usize],
+        table_release: results.compat,
         timestamps: results.report_timestamps,
-        backend: registry::backend(options.world.backend.as_deref())?,
+        backend: registry::backend_of(options.world.backend.as_deref(), env)?,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),
@@ -44,11 +58,26 @@ pub(super) fn resolve(options: Options, argv: Vec<String>, env: &Env) -> Result<
         output: results.output,
         json: results.output_file,
         timeout_init,
-        timeout_op: op_limit(results.timeout, results.timeout_op),
+        timeout_op: op_limit(results.timeout, results.timeout_op, guise),
+        timeout_batch: batch_limit(results.timeout, guise),
         seed: options.loops.seed,
         dry_run: options.dry_run,
+        remarks,
         argv,
     })
+}
+
+/// What is measured; under a name of nccl-tests it says so itself, and there is no word for it.
+fn what(word: Option<&str>, guise: &Guise) -> Result<&'static dyn Collective, Fault> {
+    match (guise, word) {
+        (Guise::NcclTests { what, .. }, None) => Ok(*what),
+        (Guise::NcclTests { .. }, Some(word)) => Err(Fault::usage(format!(
+            "extra word `{word}`; nccl-tests would ignore it, whatever was meant by it"
+        ))),
+        (Guise::Own, None) => Err(no_collective()),
+        (Guise::Own, Some(word)) => collective::by_name(word)
+            .map_err(|fault| fault.hint("run `ncclbench --help` for the whole command line")),
+    }
 }
 
 fn no_collective() -> Fault {
@@ -62,7 +91,7 @@ fn no_collective() -> Fault {
 
 fn plan(
     what: &'static dyn Collective,
-    sizes: &SizeOptions,
+    (sizes, step): (&SizeOptions, Step),
     loops: &LoopOptions,
     tweaks: Tweaks,
     env: &Env,
@@ -79,7 +108,7 @@ fn plan(
         roots: sizes.root,
         uneven,
         rank_bytes,
-        sweep: Sweep::new(sizes.minbytes, sizes.maxbytes, step(sizes))?,
+        sweep: Sweep::new(sizes.minbytes, sizes.maxbytes, step)?,
         list: Vec::new(),
         placements: Placement::ALL.to_vec(),
         effort: Effort::default(),
@@ -94,12 +123,12 @@ fn plan(
 }
 
 /// As in nccl-tests a factor above 1 wins over a step; unlike there the default is a factor of 2.
-fn step(sizes: &SizeOptions) -> Step {
+fn step(sizes: &SizeOptions, guise: &Guise) -> Step {
     let added = sizes.stepbytes.unwrap_or(Bytes(1 << 20));
     match sizes.stepfactor {
         Some(0 | 1) => Step::Bytes(added.0),
         Some(factor) => Step::Factor(factor.into()),
-        None if sizes.stepbytes.is_some() => Step::Bytes(added.0),
+        None if sizes.stepbytes.is_some() || guise.is_nccl_tests() => Step::Bytes(added.0),
         None => Step::Factor(2),
     }
 }
@@ -162,12 +191,19 @@ fn require_below(rank: u32, world: u32) -> Result<(), Fault> {
     )))
 }
 
-/// nccl-tests' `-T`, where it is on, else `--timeout-op`; 0 is for ever.
-fn op_limit(timeout: u32, timeout_op: Duration) -> Option<Duration> {
-    if timeout > 0 {
+/// nccl-tests' `-T`, where it is on, else `--timeout-op`; 0 is for ever. Under nccl-tests' names `-T`
+/// is a limit of its own.
+fn op_limit(timeout: u32, timeout_op: Duration, guise: &Guise) -> Option<Duration> {
+    if timeout > 0 && !guise.is_nccl_tests() {
         return Some(Duration::from_secs(timeout.into()));
     }
     (!timeout_op.is_zero()).then_some(timeout_op)
+}
+
+/// What nccl-tests bounds with `-T`: the time until all that was enqueued at a go is complete.
+fn batch_limit(timeout: u32, guise: &Guise) -> Option<Duration> {
+    let is_on = timeout > 0 && guise.is_nccl_tests();
+    is_on.then(|| Duration::from_secs(timeout.into()))
 }
 
 pub(super) fn positive(option: &str, duration: Duration) -> Result<Duration, Fault> {

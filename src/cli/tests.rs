@@ -303,8 +303,10 @@ proptest! {
         let line = std::iter::once("ncclbench".to_owned()).chain(words);
         match parse(line.map(Into::into), &Env::default()) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
+            Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
             #[cfg(feature = "mpi")]
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
+            Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));

@@ -2,6 +2,7 @@
 
 use crate::base::{Bytes, Rank};
 use crate::plan::Roots;
+use crate::record::Release;
 use std::time::Duration;
 
 /// A size such as `8`, `1.5G`, `64K`.
@@ -46,6 +47,21 @@ pub(super) const MANY: u32 = i32::MAX as u32;
 
 /// More processes than any launcher starts: what is above is a mistake, and memory is reserved for each.
 pub(super) const MOST_PROCESSES: u32 = 1 << 20;
+
+/// A release of nccl-tests, `2.13` or `2.13.8`, whose table is known.
+pub(super) fn release(text: &str) -> Result<Release, String> {
+    let (oldest, newest) = (Release::OLDEST, Release::NEWEST);
+    let numbers: Vec<Option<u32>> = text.split('.').map(|part| part.parse().ok()).collect();
+    let read = match numbers.as_slice() {
+        [Some(major), Some(minor)] => Some(Release([*major, *minor, 0])),
+        [Some(major), Some(minor), Some(patch)] => Some(Release([*major, *minor, *patch])),
+        _ => None,
+    };
+    read.filter(|read| (oldest..=newest).contains(read))
+        .ok_or_else(|| {
+            format!("`{text}` is no known release of nccl-tests; expected {oldest} to {newest}")
+        })
+}
 
 /// A switch as nccl-tests has them: 0 is off, any other integer is on.
 pub(super) fn switch(text: &str) -> Result<bool, String> {

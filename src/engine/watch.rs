@@ -21,6 +21,25 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// may wait for it: so that a hang is told by an operation's own deadline where there is one.
 pub const BETWEEN_OPERATIONS: Duration = Duration::from_secs(1);
 
+/// How long what may take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// An operation without any starting or finishing; none is for ever.
+    pub progress: Option<Duration>,
+    /// All that was enqueued at a go, until it is complete: nccl-tests' `-T`.
+    pub batch: Option<Duration>,
+}
+
+impl From<Duration> for Limits {
+    /// A limit for progress alone.
+    fn from(progress: Duration) -> Self {
+        Self {
+            progress: Some(progress),
+            batch: None,
+        }
+    }
+}
+
 /// What the watchdog does when time is up; gets the fault.
 pub type OnTimeout = Box<dyn Fn(Fault) + Send>;
 
@@ -37,21 +56,25 @@ struct Watched {
     plane: Arc<dyn Bootstrap>,
     last: Reading,
     since: Duration,
+    /// When what is in flight began to be.
+    batch_since: Duration,
 }
 
 impl Watch {
     /// Watches `planes`, one for each engine thread; calls `on_timeout` once if any of them has an
     /// operation in flight and neither starts nor finishes one for `limit`, or does anything else for
-    /// [`BETWEEN_OPERATIONS`] longer. Waits for others have deadlines of their own.
+    /// [`BETWEEN_OPERATIONS`] longer, or if what was enqueued at a go is not complete within its limit.
+    /// Waits for others have deadlines of their own.
     ///
     /// # Errors
     /// `Call` if the thread cannot be started.
     pub fn start(
         planes: &[Arc<dyn Bootstrap>],
-        limit: Duration,
+        limits: impl Into<Limits>,
         clock: Arc<dyn Clock>,
         on_timeout: OnTimeout,
     ) -> Result<Self, Fault> {
+        let limits = limits.into();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let mut watched: Vec<_> = planes
@@ -60,7 +83,7 @@ impl Watch {
             .collect();
         let thread = std::thread::Builder::new()
             .name("watchdog".to_owned())
-            .spawn(move || watch(&mut watched, limit, &*clock, &stopped, &on_timeout))
+            .spawn(move || watch(&mut watched, limits, &*clock, &stopped, &on_timeout))
             .map_err(|error| Fault::new(Kind::Call, format!("starting a thread: {error}")))?;
         Ok(Self {
             stop,
@@ -87,18 +110,29 @@ impl Watched {
             plane: Arc::clone(plane),
             last: plane.pulse().read(),
             since: clock.now(),
+            batch_since: clock.now(),
         }
     }
 
     /// What to say if it has made no progress for too long.
-    fn overdue(&mut self, limit: Duration, now: Duration) -> Option<Fault> {
+    fn overdue(&mut self, limits: Limits, now: Duration) -> Option<Fault> {
         let reading = self.plane.pulse().read();
         let is_idle = reading.waits || !reading.works;
+        if reading.finished != self.last.finished || reading.issued == reading.finished {
+            self.batch_since = now;
+        }
         if reading != self.last || is_idle {
             self.last = reading;
             self.since = now;
         }
         let in_flight = self.last.issued - self.last.finished;
+        let late = limits
+            .batch
+            .filter(|limit| now.saturating_sub(self.batch_since) >= *limit);
+        if let Some(limit) = late {
+            return Some(late_batch(&self.last, in_flight, limit));
+        }
+        let limit = limits.progress?;
         let limit = match in_flight {
             0 => limit + BETWEEN_OPERATIONS,
             _ => limit,
@@ -110,7 +144,7 @@ impl Watched {
 
 fn watch(
     watched: &mut [Watched],
-    limit: Duration,
+    limits: Limits,
     clock: &dyn Clock,
     stop: &AtomicBool,
     on_timeout: &OnTimeout,
@@ -119,11 +153,20 @@ fn watch(
         std::thread::park_timeout(INTERVAL);
         let now = clock.now();
         for thread in &mut *watched {
-            if let Some(fault) = thread.overdue(limit, now) {
+            if let Some(fault) = thread.overdue(limits, now) {
                 return on_timeout(fault);
             }
         }
     }
+}
+
+fn late_batch(reading: &Reading, in_flight: u64, limit: Duration) -> Fault {
+    let text = format!(
+        "{in_flight} operations in flight were not complete within {} s while {}",
+        limit.as_secs_f64(),
+        reading.doing()
+    );
+    Fault::new(Kind::Timeout, text).hint("if it is merely slow, raise `-T`")
 }
 
 fn timeout(reading: &Reading, in_flight: u64, limit: Duration) -> Fault {
@@ -147,7 +190,10 @@ mod tests {
     use crate::bootstrap::PeerInfo;
     use crate::bootstrap::solo::Solo;
 
-    const LIMIT: Duration = Duration::from_secs(4);
+    const LIMIT: Limits = Limits {
+        progress: Some(Duration::from_secs(4)),
+        batch: None,
+    };
 
     fn watched() -> Watched {
         let me = PeerInfo {
@@ -161,6 +207,7 @@ mod tests {
             plane: Arc::new(Solo::new(me)),
             last: Reading::default(),
             since: Duration::ZERO,
+            batch_since: Duration::ZERO,
         }
     }
 
@@ -183,6 +230,30 @@ mod tests {
         assert_eq!(
             fault.message,
             "no operation has started or finished, 3 are in flight, for 4 s while measuring 8 B"
+        );
+    }
+
+    #[test]
+    fn all_that_was_enqueued_at_a_go_has_one_limit_however_it_gets_on() {
+        let limits = Limits {
+            progress: None,
+            batch: Some(Duration::from_secs(4)),
+        };
+        let mut thread = watched();
+        let plane = Arc::clone(&thread.plane);
+        plane.pulse().work(true);
+        assert_eq!(thread.overdue(limits, at(10)), None);
+        plane.pulse().issued(1);
+        assert_eq!(thread.overdue(limits, at(13)), None);
+        plane.pulse().caught_up();
+        plane.pulse().issued(1);
+        assert_eq!(thread.overdue(limits, at(16)), None, "another one");
+        plane.pulse().issued(1);
+        assert_eq!(thread.overdue(limits, at(19)), None);
+        let fault = thread.overdue(limits, at(20)).unwrap();
+        assert!(
+            fault.message.starts_with("2 operations in flight"),
+            "{fault}"
         );
     }
 

@@ -17,6 +17,7 @@ mod pmi1_wire;
 mod pmix;
 mod slurm;
 mod spawn;
+mod speaker;
 mod torchrun;
 mod variables;
 
@@ -24,6 +25,7 @@ pub use crate::bootstrap::Here;
 pub use compose::join;
 pub use spawn::Spawned;
 pub use spawn::spawn;
+pub use speaker::is_first;
 
 use crate::base::Env;
 use crate::base::Fault;

@@ -18,6 +18,7 @@ use std::net::SocketAddr;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::process::Command;
@@ -57,8 +58,8 @@ pub struct Spawned {
     pub notes: Vec<String>,
 }
 
-/// `--spawn N`: starts N processes of this program here with `arguments` (without the program's
-/// name) less `--spawn`, and waits for them; stdout and stderr are theirs too. `signals` that come in
+/// `--spawn N`: starts N processes of this program here with `argv`, the name it was called by
+/// included, less `--spawn`, and waits for them; stdout and stderr are theirs too. `signals` that come in
 /// are passed on.
 ///
 /// # Errors
@@ -66,7 +67,7 @@ pub struct Spawned {
 pub fn spawn(
     wish: &Wish,
     env: &Env,
-    arguments: &[String],
+    argv: &[String],
     clock: &Arc<dyn Clock>,
     signals: &Receiver<i32>,
 ) -> Result<Spawned, Fault> {
@@ -83,7 +84,7 @@ pub fn spawn(
     }
     refuse_one_of_many(count, env)?;
     let mut children = Vec::new();
-    match start(count, &without_spawn(arguments), &mut children) {
+    match start(count, &without_spawn(argv), &mut children) {
         Ok(()) => Ok(look_after(children, clock.as_ref(), signals)),
         Err(error) => {
             for child in &mut children {
@@ -124,22 +125,23 @@ fn refuse_one_of_many(count: u32, env: &Env) -> Result<(), Fault> {
     Ok(())
 }
 
-fn start(
-    count: u32,
-    arguments: &[String],
-    children: &mut Vec<Child>,
-) -> Result<(), std::io::Error> {
+fn start(count: u32, argv: &[String], children: &mut Vec<Child>) -> Result<(), std::io::Error> {
     let program = std::env::current_exe()?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     let fresh = Secret::fresh().map_err(|fault| std::io::Error::other(fault.message))?;
     let secret = hex(fresh.expose());
     let mut listener = Some(listener);
+    let (name, arguments) = argv.split_at(argv.len().min(1));
     for rank in 0..count {
         let mut command = Command::new(&program);
         let place = place(rank, count, address);
         let (word, options) = arguments.split_at(first_word(arguments));
         command.args(word).args(place).args(options);
+        if let [name] = name {
+            // the children answer to the same name
+            command.arg0(name);
+        }
         command.env(SECRET, &secret);
         command.env(PARENT, std::process::id().to_string());
         match listener.take() {

@@ -219,6 +219,7 @@ pub fn settings(spec: &PlanSpec, timestamps: bool) -> Settings {
         blocking: spec.blocking,
         cycles: spec.cycles,
         timestamps,
+        table_release: None,
         tweaks: spec.tweaks,
     }
 }

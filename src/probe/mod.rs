@@ -6,6 +6,7 @@ pub mod host;
 pub mod interface;
 pub mod library;
 mod netlink;
+pub mod nics;
 pub mod rdma;
 pub mod resolver;
 

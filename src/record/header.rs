@@ -95,6 +95,10 @@ pub struct Header {
     pub libraries: Vec<LibraryRecord>,
     /// Every rank's place, by rank.
     pub seats: Vec<SeatRecord>,
+    /// The group of each rank's process, by rank, where the processes form several
+    /// (`NCCL_TESTS_SPLIT`): ranks work together within their group only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<u64>,
     /// Variables that matter, from an allow-list.
     pub environment: BTreeMap<String, String>,
     /// Digest of the plan that all ranks agreed on.

@@ -13,6 +13,8 @@ pub mod history;
 pub mod key;
 pub mod line;
 pub mod memory;
+pub mod nics;
+pub mod path;
 pub mod per_iteration;
 pub mod quality;
 pub mod row;
@@ -31,13 +33,15 @@ pub use header::{BandwidthFloor, DeviceRecord, Footer, Header, LibraryRecord, Se
 pub use key::RowKey;
 pub use line::{Line, Run};
 pub use memory::MemoryUse;
+pub use nics::{NicCounters, NicReading};
+pub use path::PathRecord;
 pub use per_iteration::PerIteration;
 pub use quality::{
     Arrival, Distribution, Doubt, Mark, Percentiles, Quality, RankTimes, Sampling, Spent, Stop,
 };
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
-pub use settings::{Blocking, Settings};
+pub use settings::{Blocking, Release, Settings};
 pub use sweep::{Resumed, SweepRecord};
 pub use tuning::{Choice, Shape, TUNING_SCHEMA, Tuning};
 pub use tweaks::{CtaPolicy, Registration, Tweaks};

@@ -4,6 +4,7 @@ use super::Tweaks;
 use crate::base::Bytes;
 use crate::base::sweep::Step;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// When the ranks wait for an operation to complete (nccl-tests' `-z`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,34 @@ impl Blocking {
         Self::Wait,
         Self::BarrierOutside,
     ];
+}
+
+/// A release of nccl-tests: `2.19.6` is `[2, 19, 6]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Release(pub [u32; 3]);
+
+impl Release {
+    /// The one whose output is reproduced.
+    pub const NEWEST: Self = Self([2, 19, 6]);
+    /// The first one whose rows look as they do here.
+    pub const OLDEST: Self = Self([2, 13, 0]);
+    /// From here on the output says at its beginning and its end which program it is of.
+    ///
+    /// # Source
+    /// nccl-tests, `src/common.cu` of the releases about this one; so are the two below.
+    pub const NAMES_PROGRAM: Self = Self([2, 16, 7]);
+    /// From here on its first line tells the release.
+    pub const TELLS_ITSELF: Self = Self([2, 17, 4]);
+    /// From here on the settings have `unalign`.
+    pub const TELLS_UNALIGN: Self = Self([2, 18, 2]);
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.0;
+        write!(f, "{major}.{minor}.{patch}")
+    }
 }
 
 /// The settings of a run, before memory cut its sizes.
@@ -55,6 +84,9 @@ pub struct Settings {
     pub cycles: u32,
     /// Whether the table's rows end in the local time.
     pub timestamps: bool,
+    /// Whose first and last lines the table has, where it is not the newest release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_release: Option<Release>,
     /// How operations are launched and what is told besides, where it is not the usual.
     #[serde(default, skip_serializing_if = "Tweaks::is_none")]
     pub tweaks: Tweaks,

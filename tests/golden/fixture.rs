@@ -265,6 +265,7 @@ pub(crate) fn header() -> Header {
         average: "mean".to_owned(),
         libraries: Vec::new(),
         seats: Vec::new(),
+        groups: Vec::new(),
         environment: BTreeMap::new(),
         plan: String::new(),
         clamped_to_bytes: None,
