@@ -255,6 +255,7 @@ impl Process<'_> {
             nccl_lib: self.args.nccl_lib.clone().or(variable),
             env: self.env.clone(),
             seed,
+            kernel: self.args.kernel.clone(),
         }
     }
 

@@ -177,6 +177,7 @@ impl Process<'_> {
                 nccl_lib: None,
                 env: self.env.clone(),
                 seed,
+                kernel: backend::KernelWish::default(),
             },
         })
     }

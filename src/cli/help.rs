@@ -81,6 +81,9 @@ pub(super) fn list() -> String {
     );
     let backends = backend::ALL.iter().map(|one| (one.name(), one.summary()));
     section(&mut text, "backends", backends);
+    let algorithms = backend::kernel::algorithms();
+    let lines = algorithms.iter().map(|(name, what, _)| (*name, *what));
+    section(&mut text, "algorithms of backend kernel", lines);
     section(&mut text, "launchers", super::registry::launchers());
     text
 }

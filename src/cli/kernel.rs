@@ -6,7 +6,7 @@ use crate::backend::KernelWish;
 use crate::backend::kernel;
 use crate::base::{Env, Fault, Kind};
 use crate::record::Tuning;
-use clap::Args;
+use clap::{ArgAction, Args};
 
 /// Where a table of algorithms is, unless `--tuning` says.
 const VARIABLE: &str = "NCCLBENCH_TUNING";
@@ -25,7 +25,7 @@ pub(super) struct KernelOptions {
     #[arg(long, value_name = "N", value_parser = whole(32, 512), allow_negative_numbers = true)]
     pub block_threads: Option<u32>,
     /// 1: launches are made ready while earlier ones run, from compute capability 9.0 on; 0: never
-    #[arg(long, value_name = "0-1", default_value = "1", value_parser = switch, allow_negative_numbers = true)]
+    #[arg(long, value_name = "0-1", default_value = "1", action = ArgAction::Set, value_parser = switch, allow_negative_numbers = true)]
     pub early: bool,
     /// Table of algorithms that `ncclbench tune` wrote; else `NCCLBENCH_TUNING`, else the built-in one
     #[arg(long, value_name = "FILE", value_parser = file)]

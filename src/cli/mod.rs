@@ -6,6 +6,7 @@ mod args;
 pub mod environment;
 mod guise;
 mod help;
+mod kernel;
 mod links;
 mod nccl_tests;
 mod options;

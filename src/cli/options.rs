@@ -1,5 +1,6 @@
 //! The options as clap reads them: names, headings, help. [`super::resolve`] makes `Args` of them.
 
+use super::kernel::KernelOptions;
 use super::values::{
     MANY, MOST_PROCESSES, file, json_file, label, release, rendezvous, root, seconds, seed, size,
     switch, whole,
@@ -36,6 +37,8 @@ pub(super) struct Options {
     pub world: WorldOptions,
     #[command(flatten)]
     pub results: ResultOptions,
+    #[command(flatten)]
+    pub kernel: KernelOptions,
 
     /// List collectives, datatypes, reductions, backends and launchers
     #[arg(long, help_heading = "Information")]

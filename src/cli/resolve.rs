@@ -2,6 +2,7 @@
 
 use super::args::Args;
 use super::guise::Guise;
+use super::kernel;
 use super::nccl_tests;
 use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
@@ -38,6 +39,7 @@ pub(super) fn resolve(
     nccl_tests::refuse_endless(&options, guise)?;
     let tweaks = tweaks::tweaks(&options)?;
     let step = step(&options.sizes, guise);
+    let backend = registry::backend_of(options.world.backend.as_deref(), env)?;
     let results = options.results;
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
     Ok(Args {
@@ -50,7 +52,8 @@ pub(super) fn resolve(
         average: Average::ALL[options.loops.average as usize],
         table_release: results.compat,
         timestamps: results.report_timestamps,
-        backend: registry::backend_of(options.world.backend.as_deref(), env)?,
+        kernel: kernel::wish(&options.kernel, backend, env)?,
+        backend,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),

@@ -62,9 +62,19 @@ unsafe impl Sync for Stream {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Module(CUmodule);
 
+// SAFETY: the handle is a token that only the driver looks behind, and the driver locks.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
 /// A kernel of a loaded module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Function(CUfunction);
+
+// SAFETY: as for `Module`.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
 
 /// Device memory: an address in the device's space and how many bytes lie behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

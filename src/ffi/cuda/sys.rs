@@ -226,8 +226,8 @@ mod tests {
         let early =
             header::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
         assert_eq!(early as u32, 6);
-        let fd = header::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-        assert_eq!(fd as u32, POSIX_FILE_DESCRIPTOR);
+        let fd = header::CUmemAllocationHandleType_enum::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        assert_eq!(fd.0, POSIX_FILE_DESCRIPTOR);
         let location = header::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
         assert_eq!(location as u32, 1);
         let pinned = header::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
