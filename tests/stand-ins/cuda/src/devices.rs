@@ -232,7 +232,7 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
     code(by_number(device).and_then(|device| {
         let answer = match attribute {
             // multiprocessors: few, because each of their blocks is emulated
-            16 => steer("STAND_IN_CUDA_MULTIPROCESSORS").unwrap_or(4),
+            16 => steer("STAND_IN_CUDA_MULTIPROCESSORS").unwrap_or(8),
             75 => device.capability / 10,
             76 => device.capability % 10,
             _ => return Err(INVALID_VALUE),
