@@ -38,6 +38,7 @@ fn seat(rank: usize, shape: &str) -> ThreadSeat {
             env: Env::default(),
             seed: 0,
             kernel: ncclbench::backend::KernelWish::default(),
+            comm: backend::CommWish::default(),
         },
     }
 }

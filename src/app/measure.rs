@@ -9,6 +9,7 @@ use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
+use super::output::Files;
 use super::signals;
 use super::spawn;
 use super::worker::Common;
@@ -164,7 +165,10 @@ impl Process<'_> {
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
     fn probe(&self, seed: u64) -> Result<Equipment, Fault> {
-        let found = self.args.backend.probe(&self.backend_wish(seed));
+        let backend = self.args.backend;
+        let found = backend
+            .heed(super::wish::comm(self.args))
+            .and_then(|()| backend.probe(&self.backend_wish(seed)));
         let (found, outcome) = match found {
             Ok(found) => (Some(found), Ok(())),
             Err(fault) => (None, Err(fault)),
@@ -219,7 +223,11 @@ impl Process<'_> {
             seed,
             notes,
         };
-        Narrator::new(facts, self.args.output.as_deref())
+        let files = Files {
+            run: self.args.output.as_deref(),
+            json: self.args.json.as_deref(),
+        };
+        Narrator::new(facts, files)
     }
 
     fn common<'f>(&self, berths: &'f Berths, seed: u64, floor: Option<f64>) -> Common<'f> {
@@ -227,6 +235,7 @@ impl Process<'_> {
             backend: self.args.backend,
             berths,
             spec: self.args.plan.clone(),
+            may_clamp: !self.args.no_clamp,
             average: self.args.average,
             floor_gbps: floor,
             exit: self.exit.clone(),
@@ -238,8 +247,19 @@ impl Process<'_> {
                 launches_block: self.args.backend.launches_block()
                     && self.args.timeout_batch.is_none(),
                 seed,
+                tweaks: self.args.plan.tweaks,
             },
             init_limit: self.args.timeout_init,
+            threads_each: (self.args.threads * self.args.gpus / self.lanes()) as usize,
+        }
+    }
+
+    /// The ranks that one engine thread drives.
+    pub(super) fn lanes(&self) -> u32 {
+        if self.args.backend.lanes_share_a_thread() {
+            self.args.gpus
+        } else {
+            1
         }
     }
 
@@ -250,13 +270,7 @@ impl Process<'_> {
     }
 
     pub(super) fn backend_wish(&self, seed: u64) -> backend::Wish {
-        let variable = self.env.get("NCCLBENCH_NCCL").map(str::to_owned);
-        backend::Wish {
-            nccl_lib: self.args.nccl_lib.clone().or(variable),
-            env: self.env.clone(),
-            seed,
-            kernel: self.args.kernel.clone(),
-        }
+        super::wish::backend(self.args, self.env, seed)
     }
 
     pub(super) fn plane(&self) -> Arc<dyn Bootstrap> {

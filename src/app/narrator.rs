@@ -1,8 +1,11 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
 use super::book::Book;
+use super::counted;
 use super::fleet::Fleet;
-use super::worker::Limit;
+use super::memory_limit::Limit;
+use super::output::Files;
+use super::worker::Common;
 use super::worker::Tally;
 use crate::base::Env;
 use crate::base::Fault;
@@ -59,11 +62,11 @@ impl<'a> Narrator<'a> {
     /// Opens what is written to.
     ///
     /// # Errors
-    /// `Output` if the file cannot be created.
-    pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
+    /// `Output` if a file cannot be created.
+    pub(super) fn new(facts: Facts<'a>, files: Files<'_>) -> Result<Self, Fault> {
         Ok(Self {
             facts,
-            book: Arc::new(Book::open(file)?),
+            book: Arc::new(Book::open(files)?),
             started: now(),
             init_ms: BTreeMap::new(),
         })
@@ -107,13 +110,25 @@ impl<'a> Narrator<'a> {
         self.book.begin(&header)
     }
 
+    /// Keeps what a reader must know that was found while preparing.
+    pub(super) fn note(&mut self, notes: Vec<String>) {
+        self.facts.notes.extend(notes);
+    }
+
     pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
         self.book.row(row)
     }
 
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
-        self.book.end(tally.exit_code(), tally.floor)
+        if let Some(floor) = tally.floor.filter(|floor| !floor.met) {
+            super::say(&format!(
+                "gate: the mean busbw, {:.3} GB/s, is below {:.3} GB/s, nine tenths of `NCCL_TESTS_MIN_BW`",
+                tally.figures.average_busbw_gbps(),
+                floor.floor_gbps
+            ));
+        }
+        self.book.end(tally)
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -137,9 +152,9 @@ impl<'a> Narrator<'a> {
             spec.collective.name(),
             card.backend,
             libraries.concat(),
-            counted(u64::from(fleet.world().0), "rank", "ranks"),
-            counted(u64::from(launch.processes), "process", "processes"),
-            counted(fleet.hosts() as u64, "host", "hosts"),
+            counted(fleet.world().0, "rank", "ranks"),
+            counted(launch.processes, "process", "processes"),
+            counted(fleet.hosts(), "host", "hosts"),
             self.facts.seed,
             launch.launcher,
             launch.reason
@@ -202,17 +217,17 @@ fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
 }
 
 /// The row of what the engine gave; the same on every thread.
-pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
+pub(super) fn row(case: Case, measured: Measured, common: &Common<'_>) -> Row {
     let at = moment::rfc3339(now());
     match measured {
-        Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
+        Measured::Timed(sample, found) => {
+            let skipped = common.spec.tweaks.per_iteration.unwrap_or(0);
+            let series = &sample.iterations_us;
+            let iterations = digest::iterations::of(series, skipped, common.threads_each);
+            digest::row(case, &sample, found, common.average, at).with_iterations(iterations)
+        }
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
-}
-
-/// `1 host`, `3 hosts`.
-fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 pub(super) fn now() -> Duration {

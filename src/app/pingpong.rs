@@ -178,6 +178,7 @@ impl Process<'_> {
                 env: self.env.clone(),
                 seed,
                 kernel: backend::KernelWish::default(),
+                comm: backend::CommWish::default(),
             },
         })
     }

@@ -1,6 +1,7 @@
 //! Who runs a collective: the library under test, the CPU, or a cost model.
 
 mod check;
+mod extras;
 mod host;
 pub mod kernel;
 mod machine;
@@ -8,6 +9,8 @@ mod machine;
 mod mpi;
 mod nccl;
 mod sim;
+
+pub use extras::{CommWish, Events, Extras, Graphs, Registrar};
 
 use crate::base::pattern::{Recipe, Stretch};
 use crate::base::{Buffer, Bytes, Clock, Env, Fault, Rank, Span, World};
@@ -38,6 +41,8 @@ pub struct Wish {
     pub env: Env,
     /// Seed of what is simulated.
     pub seed: u64,
+    /// What the communicator is told beside the defaults.
+    pub comm: CommWish,
     /// For backend `kernel` alone.
     pub kernel: KernelWish,
 }
@@ -116,6 +121,14 @@ pub trait Backend: Debug + Sync {
         None
     }
 
+    /// `Ok` where it can heed what the communicator is to be told; no backend passes over it in silence.
+    ///
+    /// # Errors
+    /// `Unsupported`, naming the option.
+    fn heed(&self, wish: CommWish) -> Result<(), Fault> {
+        wish.require_none(self.name())
+    }
+
     /// Loads its libraries and lists this process's devices; creates nothing.
     ///
     /// # Errors
@@ -142,7 +155,9 @@ pub trait Abort: Debug + Send + Sync {
 }
 
 /// An open communicator as one engine thread sees it: some ranks ("lanes"), each with its own buffers and stream.
-pub trait Session {
+///
+/// What it may have besides is [`Extras`].
+pub trait Session: Extras {
     /// The verbs of lane `lane`.
     fn ops(&self, lane: usize) -> &dyn Ops;
 
@@ -196,9 +211,4 @@ pub trait Session {
 
     /// What ends this session's waits from another thread.
     fn aborter(&self) -> Arc<dyn Abort>;
-
-    /// The clock to time with, where it is not the run's: a cost model's.
-    fn clock(&self) -> Option<Arc<dyn Clock>> {
-        None
-    }
 }

@@ -12,6 +12,10 @@ use std::time::Duration;
 
 /// `ncclbench COLLECTIVE …`, read and checked.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are switches of the command line, each apart from the others"
+)]
 pub struct Args {
     /// As which program this one was called.
     pub guise: Guise,
@@ -41,6 +45,8 @@ pub struct Args {
     pub host_label: Option<String>,
     /// Two ranks on one GPU are allowed.
     pub allow_shared_gpu: bool,
+    /// Sizes that do not fit into memory are an error instead of being left out.
+    pub no_clamp: bool,
     /// The NCCL library to load.
     pub nccl_lib: Option<String>,
     /// Where the run's file goes.

@@ -12,6 +12,8 @@ pub(super) const AFTER: &str = "\
 Commands:
   links  make links under nccl-tests' names, so that scripts written for it run this program
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
+  plot   a run's file, or several, as a picture
+  report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -33,26 +35,32 @@ Exit codes:
   5  wrong data
 ";
 
+/// Every command that has a page of its own, with the function that makes it.
+const PAGES: &[(&str, fn() -> String)] = &[
+    (super::links::NAME, super::links::help),
+    (super::path::NAME, super::path::help),
+    #[cfg(feature = "mpi")]
+    (super::pingpong::NAME, super::pingpong::help),
+    (super::plot::NAME, super::plot::help),
+    (super::report::NAME, super::report::help),
+    (super::whereabouts::NAME, super::whereabouts::help),
+];
+
 /// The page that `help` or `help COMMAND` shows.
 ///
 /// # Errors
 /// `Usage` for a command that has none.
 pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
-    match command.map(|word| word.to_string_lossy().into_owned()) {
-        None => Ok(help()),
-        #[cfg(feature = "mpi")]
-        Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
-        Some(word) if word == super::path::NAME => Ok(super::path::help()),
-        Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
-        Some(word) if word == super::links::NAME => Ok(super::links::help()),
-        Some(word) => Err(Fault::usage(format!(
-            "there is no help on `{word}`; accepted: {}, {}, {}",
-            super::links::NAME,
-            super::path::NAME,
-            super::whereabouts::NAME
-        ))
-        .hint("run `ncclbench --help` for the options of a measurement")),
-    }
+    let Some(word) = command.map(|word| word.to_string_lossy().into_owned()) else {
+        return Ok(help());
+    };
+    let found = PAGES.iter().find(|(name, _)| *name == word);
+    found.map(|(_, page)| page()).ok_or_else(|| {
+        let names: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
+        let names = names.join(", ");
+        Fault::usage(format!("there is no help on `{word}`; accepted: {names}"))
+            .hint("run `ncclbench --help` for the options of a measurement")
+    })
 }
 
 /// The text of `--help`.

@@ -13,9 +13,12 @@ mod options;
 mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod plot;
 mod refusal;
 mod registry;
+mod report;
 mod resolve;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod tweaks;
@@ -29,6 +32,9 @@ pub use links::LinksArgs;
 pub use path::PathArgs;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
+pub use plot::{PictureFormat, PlotArgs};
+pub use report::ReportArgs;
+pub use sources::Sources;
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -44,6 +50,10 @@ pub enum Parsed {
     /// Measure two ranks alone.
     #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
+    /// Draw runs.
+    Plot(Box<PlotArgs>),
+    /// Write a document about runs.
+    Report(Box<ReportArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -83,6 +93,14 @@ const COMMANDS: &[Command] = &[
     Command {
         name: path::NAME,
         parse: path::parse,
+    },
+    Command {
+        name: plot::NAME,
+        parse: plot::parse,
+    },
+    Command {
+        name: report::NAME,
+        parse: report::parse,
     },
     Command {
         name: whereabouts::NAME,

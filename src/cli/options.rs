@@ -68,6 +68,9 @@ pub(super) struct SizeOptions {
     /// From one size to the next: add this many bytes; a factor above 1 wins [default: 1M]
     #[arg(short = 'i', long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub stepbytes: Option<Bytes>,
+    /// Fail where the memory does not allow all sizes, instead of leaving the largest out
+    #[arg(long)]
+    pub no_clamp: bool,
     /// Element type, or `all`
     #[arg(short = 'd', long, value_name = "TYPE", default_value = "float")]
     pub datatype: String,

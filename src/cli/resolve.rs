@@ -54,6 +54,7 @@ pub(super) fn resolve(
         timestamps: results.report_timestamps,
         kernel: kernel::wish(&options.kernel, backend, env)?,
         backend,
+        no_clamp: options.sizes.no_clamp,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),

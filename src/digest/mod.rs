@@ -64,7 +64,7 @@ pub fn row(
     let outcome = Outcome::Measured {
         time_us,
         time,
-        issue,
+        issue: Some(issue),
         algbw_gbps: algbw,
         busbw_gbps: GBps(algbw.0 * case.bus_factor),
         wrong: mismatches.as_ref().map(|found| found.wrong),

@@ -292,6 +292,7 @@ mod tests {
                 env: Env::default(),
                 seed: 1,
                 kernel: backend::KernelWish::default(),
+                comm: backend::CommWish::default(),
             },
         }
     }

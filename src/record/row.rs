@@ -33,8 +33,10 @@ pub enum Outcome {
         time_us: Micros,
         /// Time per operation over the threads of the world.
         time: Spread,
-        /// Host time spent issuing, per operation, over the threads of the world.
-        issue: Spread,
+        /// Host time spent issuing, per operation, over the threads of the world; none where it was
+        /// not kept (imported runs).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        issue: Option<Spread>,
         /// Algorithm bandwidth from `time_us`.
         #[serde(serialize_with = "finite")]
         algbw_gbps: GBps,

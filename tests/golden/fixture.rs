@@ -204,7 +204,7 @@ fn measured(cells: &[&str]) -> Outcome {
     Outcome::Measured {
         time_us: Micros(number(0)),
         time: spread,
-        issue: spread,
+        issue: Some(spread),
         algbw_gbps: GBps(number(1)),
         busbw_gbps: GBps(number(2)),
         wrong: cells[3].parse().ok(),

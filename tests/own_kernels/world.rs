@@ -99,6 +99,7 @@ impl Worlds {
                 nccl_lib: None,
                 env: Env::from_iter(driver.into_iter().chain(self.variables.iter().copied())),
                 seed: 0,
+                comm: backend::CommWish::default(),
                 kernel: self.wish.clone(),
             },
         }

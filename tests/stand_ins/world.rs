@@ -29,6 +29,7 @@ pub(crate) fn wish(nccl: &str) -> Wish {
         env: Env::from_iter([("NCCLBENCH_CUDA", library("libcuda.so.1"))]),
         seed: 0,
         kernel: ncclbench::backend::KernelWish::default(),
+        comm: backend::CommWish::default(),
     }
 }
 

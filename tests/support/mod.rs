@@ -53,6 +53,7 @@ pub(crate) fn seat(rank: Rank, world: World, host: &str, op_limit: Option<Durati
             env: Env::default(),
             seed: 1,
             kernel: ncclbench::backend::KernelWish::default(),
+            comm: ncclbench::backend::CommWish::default(),
         },
     }
 }

@@ -123,11 +123,6 @@ impl Algo {
         !matches!(self, Nothing | LocalFlag | PeerFlag | Barrier)
     }
 
-    /// Whether its launches can be replayed, because nothing in them counts up on the host.
-    pub(super) fn replays(self) -> bool {
-        self != Engine
-    }
-
     /// # Errors
     /// `Usage`, with all names.
     pub(super) fn by_name(name: &str) -> Result<Self, Fault> {

@@ -13,6 +13,11 @@ use std::sync::atomic::Ordering;
 impl Lane {
     /// Enqueues an operation's copies between two barriers.
     pub(super) fn move_by_engine(&self, means: &Means, moves: &Moves) -> Result<(), Fault> {
+        if self.recording.get() {
+            return Err(Fault::unsupported(
+                "algorithm `engine` counts on the host, so that it cannot be replayed from a CUDA graph (`-G`)",
+            ));
+        }
         if self.is_one_of_several {
             self.driver.set_current(self.home.context)?;
         }

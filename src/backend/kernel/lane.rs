@@ -29,6 +29,7 @@ use crate::base::RedOp;
 use crate::base::Span;
 use crate::base::World;
 use crate::base::fault::Place;
+use crate::base::pattern::Recipe;
 use crate::ffi::cuda::Driver;
 use crate::ffi::cuda::Memory;
 use crate::ffi::cuda::Stream;
@@ -81,6 +82,8 @@ pub(super) struct Lane {
     pub(super) last_rule: Cell<Option<(DataType, RedOp, Reduction)>>,
     /// Whether the last operation moved data.
     pub(super) moved: Cell<bool>,
+    /// Whether what is enqueued is recorded.
+    pub(super) recording: Cell<bool>,
 }
 
 impl Lane {
@@ -165,6 +168,17 @@ impl Lane {
                 let loaded = means.household.functions(ordinal, module, means.early)?;
                 Ok(Arc::clone(slot.insert(loaded)))
             }
+        }
+    }
+
+    /// Loads what operations on this data need: that cannot be done while they are recorded.
+    pub(super) fn prepare(&self, recipe: &Recipe) -> Result<(), Fault> {
+        match (&self.means, recipe.redop) {
+            (Ok(means), Some(_)) => {
+                let module = Module::reducing(recipe.dtype);
+                self.functions(means, module).map(drop)
+            }
+            _ => Ok(()),
         }
     }
 

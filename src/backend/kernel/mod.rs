@@ -7,6 +7,7 @@ mod abort;
 mod algo;
 mod choice;
 mod engine;
+mod extras;
 mod household;
 mod lane;
 mod open;

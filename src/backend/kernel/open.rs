@@ -91,6 +91,7 @@ struct Census {
 
 /// Opens this thread's ranks.
 pub(super) fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<KernelSession, Fault> {
+    seat.wish.comm.require_none("kernel")?;
     let driver = Arc::new(Driver::load(&seat.wish.env)?);
     let homes = homes(&driver, seat)?;
     let mut census = census(&driver, seat, &homes, boot)?;
@@ -331,7 +332,11 @@ impl Opening<'_> {
         let stream = self.driver.stream()?;
         let rank = self.seat.ranks[index];
         let means = match (household, spaces) {
-            (Some(household), Some(spaces)) => Ok(self.means(rank, home, household, spaces)?),
+            (Some(household), Some(spaces)) => {
+                let means = self.means(rank, home, household, spaces)?;
+                household.functions(home.ordinal, Module::Copies, means.early)?;
+                Ok(means)
+            }
             _ => Err(self.census.refusal.clone().unwrap_or_default()),
         };
         Ok(Lane {
@@ -350,6 +355,7 @@ impl Opening<'_> {
             functions: RefCell::new([const { None }; Module::ALL.len()]),
             last_rule: Cell::new(None),
             moved: Cell::new(true),
+            recording: Cell::new(false),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::abort::Aborter;
 use super::abort::Links;
+use super::extras::Kept;
 use super::household::Household;
 use super::lane::Lane;
 use super::lane::Shared;
@@ -31,6 +32,7 @@ pub(super) struct KernelSession {
     links: Arc<Links>,
     lanes: Vec<Lane>,
     household: Option<Arc<Household>>,
+    pub(super) kept: Kept,
     world: u32,
     limit: Duration,
 }
@@ -42,6 +44,7 @@ impl KernelSession {
             links,
             lanes: Vec::with_capacity(seat.ranks.len()),
             household: None,
+            kept: Kept::default(),
             world: seat.world.0,
             limit: seat.limit,
         }
@@ -49,6 +52,18 @@ impl KernelSession {
 
     pub(super) fn add(&mut self, lane: Lane) {
         self.lanes.push(lane);
+    }
+
+    pub(super) fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    pub(super) fn links(&self) -> &Links {
+        &self.links
+    }
+
+    pub(super) fn lanes(&self) -> &[Lane] {
+        &self.lanes
     }
 
     pub(super) fn set_household(&mut self, household: Arc<Household>) {
@@ -176,6 +191,7 @@ impl Session for KernelSession {
 
     fn fill(&mut self, lane: usize, into: Span, recipe: &Recipe) -> Result<(), Fault> {
         self.on(lane, |lane| {
+            lane.prepare(recipe)?;
             let into = lane.stretch(into)?;
             lane.checker.fill(&self.driver, lane.rank, into, recipe)
         })
@@ -229,6 +245,7 @@ impl Drop for KernelSession {
             std::mem::forget(self.household.take());
             return;
         }
+        self.give_back_kept();
         for lane in &self.lanes {
             self.give_back(lane);
         }

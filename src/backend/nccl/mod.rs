@@ -4,6 +4,7 @@
 //! prints or decides what to do about a fault.
 
 mod abort;
+mod extras;
 mod ids;
 mod lane;
 mod open;
@@ -11,6 +12,7 @@ mod ras;
 mod session;
 
 use super::Backend;
+use super::CommWish;
 use super::Equipment;
 use super::Session;
 use super::ThreadSeat;
@@ -43,6 +45,10 @@ impl Backend for NcclBackend {
 
     fn lanes_share_a_thread(&self) -> bool {
         true
+    }
+
+    fn heed(&self, _wish: CommWish) -> Result<(), Fault> {
+        Ok(())
     }
 
     fn witness(&self, wish: &Wish) -> Option<Witness> {

@@ -7,12 +7,17 @@
 mod board;
 mod device;
 mod engine;
+mod event;
+mod graph;
 mod memory;
 mod module;
 mod shared;
 mod sys;
 
 pub use board::Board;
+pub use event::Event;
+pub use graph::Executable;
+pub use graph::Recording;
 pub use shared::Allocation;
 
 use super::library::Library;
@@ -57,6 +62,13 @@ pub struct Stream(pub(in crate::ffi) CUstream);
 unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// Whether it is the null stream, which is another one on each context.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}
 
 /// A loaded module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,6 +205,11 @@ impl Driver {
         let code = unsafe { (self.calls.stream_create)(&raw mut stream, STREAM_NON_BLOCKING) };
         self.check("cuStreamCreate", code)?;
         Ok(Stream(stream))
+    }
+
+    /// The stream of the current context that waits for all others and that all others wait for.
+    pub fn null_stream() -> Stream {
+        Stream(null_mut())
     }
 
     /// Whether everything enqueued on a stream is complete.

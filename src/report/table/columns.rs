@@ -2,7 +2,7 @@
 
 use crate::base::{Bytes, GBps};
 use crate::record::{Case, Outcome, PerIteration, Row, Settings};
-use crate::report::cells::{general, number};
+use crate::report::cells::{general, number, redop};
 
 /// Which columns a table has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,10 +86,9 @@ impl Columns {
         else {
             return None;
         };
-        let time_us = if self.issue_time {
-            issue.rank0_us
-        } else {
-            time_us.0
+        let shown = match issue {
+            Some(issue) if self.issue_time => issue.rank0_us,
+            _ => time_us.0, // -C gives no other time, and so an imported row has none
         };
         // `N/A` is one character shorter than a number there, and so here.
         let wrong = wrong.map_or_else(
@@ -98,7 +97,7 @@ impl Columns {
         );
         let mut text = format!(
             "  {}  {}  {}  {wrong}",
-            number(time_us, 7),
+            number(shown, 7),
             number(algbw_gbps.0, 6),
             number(busbw_gbps.0, 6)
         );
@@ -143,18 +142,6 @@ pub(super) fn preamble(case: &Case) -> String {
         case.dtype.name(),
         redop(case),
     )
-}
-
-/// The operator's column, which nccl-tests leaves empty for a hypercube.
-///
-/// # Source
-/// nccl-tests 2.19.6, `src/hypercube.cu`, `HyperCubeRunTest`.
-pub(super) fn redop(case: &Case) -> &'static str {
-    match case.redop {
-        Some(redop) => redop.name(),
-        None if case.collective == "hypercube" => "",
-        None => "none",
-    }
 }
 
 /// What each rank sends and receives, where that was asked for, with its share of the first time.

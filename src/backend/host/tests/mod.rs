@@ -93,6 +93,7 @@ fn seat(
             env: Env::default(),
             seed: 0,
             kernel: crate::backend::KernelWish::default(),
+            comm: crate::backend::CommWish::default(),
         },
     }
 }

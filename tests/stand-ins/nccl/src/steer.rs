@@ -118,6 +118,43 @@ pub fn init(rank: usize) -> Init {
     }
 }
 
+fn is_set(name: &str) -> bool {
+    match std::env::var(name) {
+        Err(_) => false,
+        Ok(value) if value == "1" => true,
+        Ok(value) => {
+            eprintln!("stand-in libnccl: `{name}={value}` cannot be read");
+            std::process::exit(99);
+        }
+    }
+}
+
+/// Whether windows that are accepted are made.
+#[cfg(feature = "modern")]
+pub fn makes_windows() -> bool {
+    !is_set("STAND_IN_NO_WINDOWS")
+}
+
+/// Whether operations on buffers that are not registered fail.
+pub fn wants_registered() -> bool {
+    static WANTS: LazyLock<bool> = LazyLock::new(|| is_set("STAND_IN_REGISTERED_ONLY"));
+    *WANTS
+}
+
+/// What the configuration must say: pairs of a name and a number, or `unset`.
+pub fn wanted_config() -> Vec<(String, i32)> {
+    let name = "STAND_IN_CONFIG";
+    let pair = |entry: Vec<String>| {
+        let value: String = field(name, &entry, 1);
+        let number = match value.as_str() {
+            "unset" => i32::MIN,
+            _ => field(name, &entry, 1),
+        };
+        (field(name, &entry, 0), number)
+    };
+    entries(name).into_iter().map(pair).collect()
+}
+
 /// The version that is reported.
 pub fn version() -> i32 {
     static VERSION: LazyLock<i32> = LazyLock::new(|| {
