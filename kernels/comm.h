@@ -315,3 +315,16 @@ DEVICE void share_of(u64 whole, u64 each, u64 index, u64* from, u64* end) {
   *from = start < whole ? start : whole;
   *end = start + each < whole ? start + each : whole;
 }
+
+// Sends units `begin` to `end` of what each other rank is to get, which lies `stride` bytes apart in
+// the order of the ranks. Ranks and units are dealt out to the threads together, so that few units do
+// not make one thread load and send for one rank after the other.
+DEVICE void send_to_all(const Team& team, u64 from, u64 stride, u64 bytes, u64 begin, u64 end, u32 tick) {
+  const u32 units = end > begin ? (u32)(end - begin) : 0, jobs = units * (u32)(team.world - 1);
+  for (u32 job = threadIdx.x; job < jobs; job += blockDim.x) {
+    const u32 turn = job / units, unit = job % units;
+    const u64 next = team.rank + 1 + turn, peer = next < team.world ? next : next - team.world;
+    send_packet(slot_at(team, peer, team.rank, tick) + 16 * unit, load_unit(from + peer * stride, bytes, begin + unit),
+                tick);
+  }
+}

@@ -137,19 +137,13 @@ COLLECTIVE void hand_out(const HandOutArgs args) {
 COLLECTIVE void copy_packets(const PacketArgs args) {
   IN_ORDER();
   const u32 tick = after(read_tick(args.team));
-  const u64 me = args.team.rank, world = args.team.world;
+  const u64 me = args.team.rank;
   const bool alone = args.root != NOBODY;
   u64 begin, end;
   share_of((args.bytes + 7) / 8, args.each, blockIdx.x, &begin, &end);
   if (alone) arrive(args.team, tick, false);
   if (!alone || args.root == me) {
-    for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-      ROLLED for (u64 k = 1; k < world; k++) {
-        const u64 peer = me + k < world ? me + k : me + k - world;
-        const u64 slot = slot_at(args.team, peer, me, tick) + 16 * (i - begin);
-        send_packet(slot, load_unit(args.from + peer * args.stride, args.bytes, i), tick);
-      }
-    }
+    send_to_all(args.team, args.from, args.stride, args.bytes, begin, end, tick);
   }
   const u64 own = args.from + me * args.stride;
   for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) {

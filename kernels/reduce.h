@@ -238,12 +238,15 @@ COLLECTIVE void reduce_packets(const PacketReduceArgs args) {
   const u64 me = args.team.rank, world = args.team.world;
   u64 begin, end;
   share_of((args.bytes + 7) / 8, args.each, blockIdx.x, &begin, &end);
-  for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-    u64 unit = load_unit(args.from, args.bytes, i);
-    ROLLED for (u64 k = 1; k < world; k++) {
-      const u64 peer = me + k < world ? me + k : me + k - world;
-      if (args.stride) unit = load_unit(args.from + peer * args.stride, args.bytes, i);
-      send_packet(slot_at(args.team, peer, me, tick) + 16 * (i - begin), unit, tick);
+  if (args.stride) {
+    send_to_all(args.team, args.from, args.stride, args.bytes, begin, end, tick);
+  } else {
+    for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
+      const u64 unit = load_unit(args.from, args.bytes, i);
+      ROLLED for (u64 k = 1; k < world; k++) {
+        const u64 peer = me + k < world ? me + k : me + k - world;
+        send_packet(slot_at(args.team, peer, me, tick) + 16 * (i - begin), unit, tick);
+      }
     }
   }
   for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) {

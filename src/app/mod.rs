@@ -10,6 +10,7 @@ mod fleet;
 mod floor;
 mod gather;
 mod gpus;
+mod ladder;
 mod links;
 mod measure;
 mod memory;
@@ -22,10 +23,12 @@ mod path;
 mod pingpong;
 mod plot;
 mod report;
+mod runs;
 mod seed;
 mod signals;
 mod spawn;
 mod threads;
+mod tune;
 mod whereabouts;
 mod wish;
 mod worker;
@@ -62,6 +65,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Path(args)) => path::run(&args),
+        Ok(Parsed::Tune(args)) => tune::run(&args, &env),
+        Ok(Parsed::Ladder(args)) => ladder::run(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

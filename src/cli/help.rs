@@ -37,12 +37,14 @@ Exit codes:
 
 /// Every command that has a page of its own, with the function that makes it.
 const PAGES: &[(&str, fn() -> String)] = &[
+    (super::ladder::NAME, super::ladder::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]
     (super::pingpong::NAME, super::pingpong::help),
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),
+    (super::tune::NAME, super::tune::help),
     (super::whereabouts::NAME, super::whereabouts::help),
 ];
 

@@ -7,6 +7,7 @@ pub mod environment;
 mod guise;
 mod help;
 mod kernel;
+mod ladder;
 mod links;
 mod nccl_tests;
 mod options;
@@ -21,13 +22,16 @@ mod resolve;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod tune;
 mod tweaks;
 mod uneven;
 mod values;
 mod whereabouts;
+mod world_of_one_host;
 
 pub use args::Args;
 pub use guise::Guise;
+pub use ladder::LadderArgs;
 pub use links::LinksArgs;
 pub use path::PathArgs;
 #[cfg(feature = "mpi")]
@@ -35,7 +39,9 @@ pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
 pub use report::ReportArgs;
 pub use sources::Sources;
+pub use tune::TuneArgs;
 pub use whereabouts::WhereArgs;
+pub use world_of_one_host::OneHost;
 
 use crate::base::{Env, Fault};
 use clap::Parser as _;
@@ -54,6 +60,10 @@ pub enum Parsed {
     Plot(Box<PlotArgs>),
     /// Write a document about runs.
     Report(Box<ReportArgs>),
+    /// Measure which algorithm is best for which size.
+    Tune(Box<TuneArgs>),
+    /// Say what a small operation's latency is made of.
+    Ladder(Box<LadderArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -101,6 +111,14 @@ const COMMANDS: &[Command] = &[
     Command {
         name: report::NAME,
         parse: report::parse,
+    },
+    Command {
+        name: tune::NAME,
+        parse: tune::parse,
+    },
+    Command {
+        name: ladder::NAME,
+        parse: ladder::parse,
     },
     Command {
         name: whereabouts::NAME,

@@ -167,56 +167,54 @@ fn entry(choice: &Choice) -> Result<Entry, Fault> {
     })
 }
 
-/// What is taken where nothing was measured.
+/// Up to how many KiB of size an algorithm is taken; the last for all that is larger.
+type Lines = &'static [(u64, Algo)];
+
+const REST: u64 = u64::MAX >> 10;
+
+/// What is taken where no table was given.
+///
+/// # Source
+/// Ranks that share a GPU: `results/2026-11-30-kernels-one-gpu`. Ranks with a GPU each: nothing was
+/// measured; the limits are where published measurements of the same algorithms over NVLink change
+/// over (`docs/kernels.md`).
+fn built_in(verb: Verb, shape: &Shape) -> Lines {
+    use Algo::{HandOut, Ll, LlTwoShot, OneShot, Pull, Put, TwoShot};
+    let shared = shape.ranks_per_gpu > 1;
+    match (verb, shared, shape.world) {
+        (Verb::AllReduce, true, 0..=2) => &[(32, Ll), (512, OneShot), (REST, TwoShot)],
+        (Verb::AllReduce, true, 3..=4) => &[(64, Ll), (512, OneShot), (REST, TwoShot)],
+        (Verb::AllReduce, true, _) => &[(32, Ll), (128, OneShot), (REST, TwoShot)],
+        (Verb::AllReduce, false, 0..=2) => &[(32, Ll), (REST, OneShot)],
+        (Verb::AllReduce, false, 3..=4) => &[(16, Ll), (512, OneShot), (REST, TwoShot)],
+        (Verb::AllReduce, false, _) => &[(16, Ll), (512, LlTwoShot), (REST, TwoShot)],
+        (Verb::ReduceScatter, ..) => &[(64, Ll), (REST, Pull)],
+        (Verb::AllGather, ..) => &[(128, Ll), (REST, Put)],
+        (Verb::AllToAll, true, 0..=2) => &[(256, Ll), (REST, Pull)],
+        (Verb::AllToAll, true, 3..=4) => &[(64, Ll), (REST, Pull)],
+        (Verb::AllToAll, true, _) => &[(16, Ll), (REST, Pull)],
+        (Verb::AllToAll, false, _) => &[(64, Ll), (REST, Put)],
+        (Verb::Broadcast, ..) => &[(64, Ll), (1024, Put), (REST, HandOut)],
+    }
+}
+
+/// The same as a table.
 pub(super) fn built_in_table(shape: &Shape) -> Tuning {
-    let (few, many) = (shape.world <= 2, shape.world > 4);
-    let mut choices = Vec::new();
-    let mut add = |verb: Verb, lines: &[(u64, Algo)]| {
-        choices.extend(lines.iter().map(|&(up_to_bytes, algo)| Choice {
-            collective: verb.name().to_owned(),
-            up_to_bytes,
-            algo: algo.name().to_owned(),
-            blocks: None,
-            block_threads: None,
-        }));
+    let line = |verb: Verb, &(kib, algo): &(u64, Algo)| Choice {
+        collective: verb.name().to_owned(),
+        up_to_bytes: if kib == REST { u64::MAX } else { kib << 10 },
+        algo: algo.name().to_owned(),
+        blocks: None,
+        block_threads: None,
     };
-    let kib = |n: u64| n << 10;
-    let all_reduce: &[(u64, Algo)] = if few {
-        &[(kib(64), Algo::Ll), (u64::MAX, Algo::OneShot)]
-    } else if many {
-        &[
-            (kib(16), Algo::Ll),
-            (kib(256), Algo::LlTwoShot),
-            (u64::MAX, Algo::TwoShot),
-        ]
-    } else {
-        &[
-            (kib(32), Algo::Ll),
-            (kib(512), Algo::LlTwoShot),
-            (u64::MAX, Algo::TwoShot),
-        ]
-    };
-    add(Verb::AllReduce, all_reduce);
-    add(
-        Verb::ReduceScatter,
-        &[(kib(256), Algo::Ll), (u64::MAX, Algo::Pull)],
-    );
-    add(
-        Verb::AllGather,
-        &[(kib(256), Algo::Ll), (u64::MAX, Algo::Put)],
-    );
-    add(
-        Verb::AllToAll,
-        &[(kib(256), Algo::Ll), (u64::MAX, Algo::Put)],
-    );
-    add(
-        Verb::Broadcast,
-        &[(kib(64), Algo::Ll), (u64::MAX, Algo::Put)],
-    );
+    let lines = Verb::ALL.iter().flat_map(|&verb| {
+        let lines = built_in(verb, shape).iter();
+        lines.map(move |entry| line(verb, entry))
+    });
     Tuning {
         tuning_schema: TUNING_SCHEMA,
         shape: shape.clone(),
-        choices,
+        choices: lines.collect(),
     }
 }
 

@@ -72,6 +72,23 @@ pub fn algorithms() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
         .collect()
 }
 
+/// The collectives that this backend has.
+pub fn collectives() -> Vec<&'static str> {
+    algo::Verb::ALL.iter().map(|verb| verb.name()).collect()
+}
+
+/// The algorithms that run a collective, and whether each has a grid of blocks and threads.
+pub fn moving(collective: &str) -> Vec<(&'static str, bool)> {
+    let verb = algo::Verb::by_name(collective);
+    let runs = |algo: &&algo::Algo| verb.is_some_and(|verb| algo.verbs().contains(&verb));
+    algo::Algo::ALL
+        .iter()
+        .filter(|algo| algo.moves_data())
+        .filter(runs)
+        .map(|algo| (algo.name(), *algo != algo::Algo::Engine))
+        .collect()
+}
+
 /// Whether there is an algorithm of this name.
 ///
 /// # Errors

@@ -66,10 +66,10 @@ impl Ground {
         (blocks.max(least).clamp(1, most.max(least)), threads)
     }
 
-    /// Blocks, threads, and units of a block for packets.
-    fn packets(&self, chosen: Chosen, units: u64) -> (u32, u32, u64) {
+    /// Blocks, threads, and units of a block for packets; `pieces` of work for each unit.
+    fn packets(&self, chosen: Chosen, units: u64, pieces: u64) -> (u32, u32, u64) {
         let least = units.div_ceil(chosen.algo.units_of_a_block()).max(1);
-        let (blocks, threads) = self.grid(chosen, units, least);
+        let (blocks, threads) = self.grid(chosen, units * pieces, least);
         (blocks, threads, units.div_ceil(u64::from(blocks)).max(1))
     }
 }
@@ -214,7 +214,7 @@ fn one_shot_packets(ground: &Ground, chosen: Chosen, op: &AllReduce) -> Order {
 fn two_shot_packets(ground: &Ground, chosen: Chosen, op: &AllReduce) -> Order {
     let bytes = op.count * op.what.width();
     let part = bytes.div_ceil(UNIT).div_ceil(ground.world());
-    let (blocks, threads, each) = ground.packets(chosen, part);
+    let (blocks, threads, each) = ground.packets(chosen, part, 1);
     Order {
         module: op.what.module(),
         kernel: Kernel::ReducePacketsTwice,
@@ -295,7 +295,8 @@ fn packet_reduce(
     what: Reduction,
 ) -> Order {
     let bytes = count * what.width();
-    let (blocks, threads, each) = ground.packets(chosen, bytes.div_ceil(UNIT));
+    let pieces = if place.1 == 0 { 1 } else { ground.world() };
+    let (blocks, threads, each) = ground.packets(chosen, bytes.div_ceil(UNIT), pieces);
     Order {
         module: what.module(),
         kernel: Kernel::ReducePackets,
@@ -395,7 +396,8 @@ pub(super) struct PacketMoves {
 }
 
 pub(super) fn copy_packets(ground: &Ground, chosen: Chosen, moves: &PacketMoves) -> Order {
-    let (blocks, threads, each) = ground.packets(chosen, moves.bytes.div_ceil(UNIT));
+    let (blocks, threads, each) =
+        ground.packets(chosen, moves.bytes.div_ceil(UNIT), ground.world());
     Order {
         module: Module::Copies,
         kernel: Kernel::CopyPackets,

@@ -304,6 +304,8 @@ pub extern "C" fn cuMemUnmap(address: u64, len: usize) -> Code {
     if range.len != len || range.mapped.take().is_none() {
         return INVALID_VALUE;
     }
+    // Blocks are locked before this state elsewhere.
+    drop(state);
     memory::forget(address);
     // SAFETY: the range is ours, and stays reserved.
     let _ = unsafe {
@@ -350,6 +352,7 @@ pub unsafe extern "C" fn cuMemSetAccess(
             )
         };
         granted.map_err(|_| INVALID_VALUE)?;
+        drop(state);
         memory::remember(address, len, devices[0]);
         Ok(())
     };
