@@ -238,7 +238,8 @@ COLLECTIVE void reduce_packets(const PacketReduceArgs args) {
   const u64 me = args.team.rank, world = args.team.world;
   u64 begin, end;
   share_of((args.bytes + 7) / 8, args.each, blockIdx.x, &begin, &end);
-  if (args.stride) {
+  // Few units are sent by a thread for each other rank, many by one for all.
+  if (args.stride || (end - begin) * (world - 1) <= blockDim.x) {
     send_to_all(args.team, args.from, args.stride, args.bytes, begin, end, tick);
   } else {
     for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) {

@@ -125,14 +125,13 @@ impl Checker {
         self.launch(driver, &launch)
     }
 
-    /// Compares an output at address `at` with what is expected; `wait` waits for the stream.
+    /// Compares a rank's output at address `at` with what is expected; `wait` waits for the stream.
     pub(super) fn verify(
         &self,
         driver: &Driver,
-        at: u64,
+        (at, place): (u64, &Place),
         recipe: &Recipe,
         expect: &[Stretch],
-        place: &Place,
         wait: &dyn Fn() -> Result<(), Fault>,
     ) -> Result<Mismatches, Fault> {
         let (into, multiprocessors) = (self.result.address, self.multiprocessors);

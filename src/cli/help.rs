@@ -35,8 +35,11 @@ Exit codes:
   5  wrong data
 ";
 
+/// A command's name, and what makes its page.
+type Page = (&'static str, fn() -> String);
+
 /// Every command that has a page of its own, with the function that makes it.
-const PAGES: &[(&str, fn() -> String)] = &[
+const PAGES: &[Page] = &[
     (super::ladder::NAME, super::ladder::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),

@@ -309,6 +309,8 @@ proptest! {
             Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
+            Ok(Parsed::Tune(args)) => prop_assert!(args.world.ranks > 1),
+            Ok(Parsed::Ladder(args)) => prop_assert!(args.world.ranks > 1),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));

@@ -111,3 +111,38 @@ fn release(driver: &Driver, line: &Line) {
         driver.set_words(line.engine_flags, past, line.rescue)
     }));
 }
+
+/// The kind of fault that a wait which was given up is.
+pub(super) fn given_up(words: [u64; report::WORDS]) -> Fault {
+    let [_, _, rank, block, phase, peer, want, seen] = words;
+    let phase = match phase {
+        1 => "to begin",
+        2 => "to finish",
+        3 => "to send its data",
+        4 => "to send its result",
+        _ => "to come halfway",
+    };
+    Fault::new(
+        Kind::Timeout,
+        format!(
+            "rank {rank} gave up waiting for rank {peer} {phase} (block {block}: wanted tick {want}, saw {seen})"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_that_was_given_up_names_who_was_waited_for() {
+        let fault = given_up([1, 1, 2, 3, 1, 5, 17, 16]);
+        assert_eq!(fault.kind, Kind::Timeout);
+        assert!(
+            fault
+                .message
+                .contains("rank 2 gave up waiting for rank 5 to begin"),
+            "{fault}"
+        );
+    }
+}

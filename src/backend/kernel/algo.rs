@@ -108,13 +108,11 @@ impl Algo {
     /// What it runs.
     pub(super) fn verbs(self) -> &'static [Verb] {
         match self {
-            Ll => Verb::ALL,
             OneShot | LlTwoShot | TwoShot => &[AllReduce],
-            Put => &[AllGather, AllToAll, Broadcast],
+            Put | Engine => &[AllGather, AllToAll, Broadcast],
             Pull => &[ReduceScatter, AllToAll],
             HandOut => &[Broadcast],
-            Engine => &[AllGather, AllToAll, Broadcast],
-            Nothing | LocalFlag | PeerFlag | Barrier => Verb::ALL,
+            Ll | Nothing | LocalFlag | PeerFlag | Barrier => Verb::ALL,
         }
     }
 

@@ -41,12 +41,11 @@ impl Chooser {
     pub(super) fn new(wish: &KernelWish, shape: &Shape) -> Result<Self, Fault> {
         let forced = wish.algo.as_deref().map(Algo::by_name).transpose()?;
         let built_in;
-        let tuning = match &wish.tuning {
-            Some(tuning) => tuning,
-            None => {
-                built_in = built_in_table(shape);
-                &built_in
-            }
+        let tuning = if let Some(tuning) = &wish.tuning {
+            tuning
+        } else {
+            built_in = built_in_table(shape);
+            &built_in
         };
         Ok(Self {
             forced,
@@ -188,10 +187,9 @@ fn built_in(verb: Verb, shape: &Shape) -> Lines {
         (Verb::AllReduce, false, 0..=2) => &[(32, Ll), (REST, OneShot)],
         (Verb::AllReduce, false, 3..=4) => &[(16, Ll), (512, OneShot), (REST, TwoShot)],
         (Verb::AllReduce, false, _) => &[(16, Ll), (512, LlTwoShot), (REST, TwoShot)],
-        (Verb::ReduceScatter, ..) => &[(64, Ll), (REST, Pull)],
+        (Verb::ReduceScatter, ..) | (Verb::AllToAll, true, 3..=4) => &[(64, Ll), (REST, Pull)],
         (Verb::AllGather, ..) => &[(128, Ll), (REST, Put)],
         (Verb::AllToAll, true, 0..=2) => &[(256, Ll), (REST, Pull)],
-        (Verb::AllToAll, true, 3..=4) => &[(64, Ll), (REST, Pull)],
         (Verb::AllToAll, true, _) => &[(16, Ll), (REST, Pull)],
         (Verb::AllToAll, false, _) => &[(64, Ll), (REST, Put)],
         (Verb::Broadcast, ..) => &[(64, Ll), (1024, Put), (REST, HandOut)],

@@ -6,7 +6,7 @@
 
 use super::lane::Lane;
 use super::lane::Means;
-use super::order::Moves;
+use super::moves::Moves;
 use crate::base::Fault;
 use std::sync::atomic::Ordering;
 

@@ -19,6 +19,7 @@ use crate::ffi::cuda::Memory;
 use crate::ffi::kernels::collective::MAX_RANKS;
 use crate::ffi::kernels::collective::Module;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -89,13 +90,13 @@ impl Household {
         let mut registry = registry();
         registry.retain(|(_, household)| household.strong_count() > 0);
         let known = registry.iter().find(|(number, _)| *number == world);
-        let household = match known.and_then(|(_, household)| household.upgrade()) {
-            Some(household) => household,
-            None => {
-                let household = Arc::new(Self::found(driver, clock)?);
-                registry.push((world, Arc::downgrade(&household)));
-                household
-            }
+        let known = known.and_then(|(_, household)| household.upgrade());
+        let household = if let Some(household) = known {
+            household
+        } else {
+            let household = Arc::new(Self::found(driver, clock)?);
+            registry.push((world, Arc::downgrade(&household)));
+            household
         };
         let mut state = household.state();
         for home in homes {
@@ -241,9 +242,8 @@ impl Household {
     ) -> Result<Functions, Fault> {
         let mut state = self.state();
         for home in state.homes.clone() {
-            if !state.modules.contains_key(&(home.ordinal, module)) {
-                let loaded = self.load(&home, module, early)?;
-                state.modules.insert((home.ordinal, module), loaded);
+            if let Entry::Vacant(place) = state.modules.entry((home.ordinal, module)) {
+                place.insert(self.load(&home, module, early)?);
             }
         }
         let found = state.modules.get(&(ordinal, module));

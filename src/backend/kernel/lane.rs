@@ -12,12 +12,12 @@ use super::choice::Chosen;
 use super::household::Functions;
 use super::household::Home;
 use super::household::Household;
+use super::moves;
+use super::moves::Moves;
 use super::order;
 use super::order::Everywhere;
 use super::order::Ground;
-use super::order::Moves;
 use super::order::Order;
-use super::order::PacketMoves;
 use super::order::Reduction;
 use crate::backend::check::Checker;
 use crate::backend::check::Stretched;
@@ -36,8 +36,6 @@ use crate::ffi::cuda::Stream;
 use crate::ffi::kernels::collective::MAX_RANKS;
 use crate::ffi::kernels::collective::MAX_THREADS;
 use crate::ffi::kernels::collective::Module;
-use crate::ops::Collectives;
-use crate::ops::Ops;
 use std::cell::Cell;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -114,7 +112,7 @@ impl Lane {
 
     /// Where the same span of every rank lies: all ranks call with the same buffers and offsets.
     #[inline]
-    fn everywhere(&self, span: Span) -> Result<Everywhere, Fault> {
+    pub(super) fn everywhere(&self, span: Span) -> Result<Everywhere, Fault> {
         let everywhere = self.shared(span)?.everywhere;
         Ok(everywhere.map(|address| address.wrapping_add(span.offset)))
     }
@@ -125,14 +123,14 @@ impl Lane {
     }
 
     #[inline]
-    fn means(&self) -> Result<&Means, Fault> {
+    pub(super) fn means(&self) -> Result<&Means, Fault> {
         self.links.alive()?;
         self.means
             .as_ref()
             .map_err(|reason| Fault::unsupported(reason.clone()))
     }
 
-    fn choose(
+    pub(super) fn choose(
         &self,
         means: &Means,
         verb: Verb,
@@ -145,7 +143,7 @@ impl Lane {
         Ok(chosen)
     }
 
-    fn reduction(&self, dtype: DataType, redop: RedOp) -> Reduction {
+    pub(super) fn reduction(&self, dtype: DataType, redop: RedOp) -> Reduction {
         if let Some((for_dtype, for_redop, reduction)) = self.last_rule.get()
             && (for_dtype, for_redop) == (dtype, redop)
         {
@@ -161,14 +159,12 @@ impl Lane {
     fn functions(&self, means: &Means, module: Module) -> Result<Functions, Fault> {
         let mut known = self.functions.borrow_mut();
         let slot = &mut known[module as usize];
-        match slot {
-            Some(functions) => Ok(Arc::clone(functions)),
-            None => {
-                let ordinal = self.home.ordinal;
-                let loaded = means.household.functions(ordinal, module, means.early)?;
-                Ok(Arc::clone(slot.insert(loaded)))
-            }
+        if let Some(functions) = slot {
+            return Ok(Arc::clone(functions));
         }
+        let ordinal = self.home.ordinal;
+        let loaded = means.household.functions(ordinal, module, means.early)?;
+        Ok(Arc::clone(slot.insert(loaded)))
     }
 
     /// Loads what operations on this data need: that cannot be done while they are recorded.
@@ -182,7 +178,7 @@ impl Lane {
         }
     }
 
-    fn launch(&self, means: &Means, order: &Order) -> Result<(), Fault> {
+    pub(super) fn launch(&self, means: &Means, order: &Order) -> Result<(), Fault> {
         let functions = self.functions(means, order.module)?;
         if self.is_one_of_several {
             self.driver.set_current(self.home.context)?;
@@ -196,16 +192,21 @@ impl Lane {
         launched.map_err(|fault| self.placed(fault))
     }
 
-    fn move_bytes(&self, means: &Means, chosen: Chosen, moves: &Moves) -> Result<(), Fault> {
+    pub(super) fn move_bytes(
+        &self,
+        means: &Means,
+        chosen: Chosen,
+        moves: &Moves,
+    ) -> Result<(), Fault> {
         match chosen.algo {
             Algo::Engine => self.move_by_engine(means, moves),
-            algo if !algo.moves_data() => self.launch(means, &order::rung(&means.ground, algo)),
-            _ => self.launch(means, &order::copy(&means.ground, chosen, moves)),
+            algo if !algo.moves_data() => self.launch(means, &moves::rung(&means.ground, algo)),
+            _ => self.launch(means, &moves::copy(&means.ground, chosen, moves)),
         }
     }
 
     /// A number of each rank, `place` bytes into what everybody has.
-    fn each(&self, everywhere: Everywhere, place: impl Fn(u64) -> u64) -> Everywhere {
+    pub(super) fn each(&self, everywhere: Everywhere, place: impl Fn(u64) -> u64) -> Everywhere {
         let mut all = [0; MAX_RANKS];
         for (rank, address) in (0..u64::from(self.world.0)).zip(&mut all) {
             *address = everywhere[usize::try_from(rank).unwrap_or(0)].wrapping_add(place(rank));
@@ -214,7 +215,7 @@ impl Lane {
     }
 
     /// One address as every rank's.
-    fn mine(&self, address: u64, place: impl Fn(u64) -> u64) -> Everywhere {
+    pub(super) fn mine(&self, address: u64, place: impl Fn(u64) -> u64) -> Everywhere {
         self.each([address; MAX_RANKS], place)
     }
 }
@@ -227,188 +228,4 @@ fn outside(span: Span) -> Fault {
             "{span:?} does not lie in a buffer of this rank, which is a defect of this program"
         ),
     )
-}
-
-impl Collectives for Lane {
-    fn all_reduce(
-        &self,
-        send: Span,
-        recv: Span,
-        dtype: DataType,
-        redop: RedOp,
-    ) -> Result<(), Fault> {
-        let means = self.means()?;
-        let (bytes, world) = (send.len, means.ground.team.world);
-        let part = |algo| order::packet_part(algo, bytes, world);
-        let chosen = self.choose(means, Verb::AllReduce, bytes, part)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        if !chosen.algo.moves_data() {
-            return self.launch(means, &order::rung(&means.ground, chosen.algo));
-        }
-        let op = order::AllReduce {
-            send: self.at(send)?,
-            recv: self.at(recv)?,
-            sends: self.everywhere(send)?,
-            recvs: self.everywhere(recv)?,
-            count: bytes / dtype.size(),
-            what: self.reduction(dtype, redop),
-        };
-        self.launch(means, &order::all_reduce(&means.ground, chosen, &op))
-    }
-
-    fn reduce_scatter(
-        &self,
-        send: Span,
-        recv: Span,
-        dtype: DataType,
-        redop: RedOp,
-    ) -> Result<(), Fault> {
-        let means = self.means()?;
-        let chosen = self.choose(means, Verb::ReduceScatter, send.len, |_| recv.len)?;
-        if recv.len == 0 {
-            return Ok(());
-        }
-        if !chosen.algo.moves_data() {
-            return self.launch(means, &order::rung(&means.ground, chosen.algo));
-        }
-        let op = order::ReduceScatter {
-            send: self.at(send)?,
-            recv: self.at(recv)?,
-            sends: self.everywhere(send)?,
-            count: recv.len / dtype.size(),
-            what: self.reduction(dtype, redop),
-        };
-        self.launch(means, &order::reduce_scatter(&means.ground, chosen, &op))
-    }
-
-    fn all_gather(&self, send: Span, recv: Span, _dtype: DataType) -> Result<(), Fault> {
-        let means = self.means()?;
-        let (bytes, world, me) = (send.len, means.ground.team.world, means.ground.team.rank);
-        let chosen = self.choose(means, Verb::AllGather, recv.len, |_| bytes)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        let (from, to) = (self.at(send)?, self.at(recv)?);
-        if chosen.algo == Algo::Ll {
-            let moves = PacketMoves {
-                from,
-                stride: 0,
-                to,
-                to_stride: bytes,
-                bytes,
-                root: None,
-            };
-            return self.launch(means, &order::copy_packets(&means.ground, chosen, &moves));
-        }
-        let moves = Moves {
-            from: self.mine(from, |_| 0),
-            to: self.each(self.everywhere(recv)?, |_| me * bytes),
-            entries: world,
-            most: world,
-            bytes,
-            puts: true,
-        };
-        self.move_bytes(means, chosen, &moves)
-    }
-
-    fn all_to_all(&self, send: Span, recv: Span, _dtype: DataType) -> Result<(), Fault> {
-        let means = self.means()?;
-        let (world, me) = (means.ground.team.world, means.ground.team.rank);
-        let bytes = send.len / world;
-        let chosen = self.choose(means, Verb::AllToAll, send.len, |_| bytes)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        let (from, to) = (self.at(send)?, self.at(recv)?);
-        if chosen.algo == Algo::Ll {
-            let moves = PacketMoves {
-                from,
-                stride: bytes,
-                to,
-                to_stride: bytes,
-                bytes,
-                root: None,
-            };
-            return self.launch(means, &order::copy_packets(&means.ground, chosen, &moves));
-        }
-        let pulls = chosen.algo == Algo::Pull;
-        let (from, to) = if pulls {
-            let sends = self.each(self.everywhere(send)?, |_| me * bytes);
-            (sends, self.mine(to, |rank| rank * bytes))
-        } else {
-            let recvs = self.each(self.everywhere(recv)?, |_| me * bytes);
-            (self.mine(from, |rank| rank * bytes), recvs)
-        };
-        let moves = Moves {
-            from,
-            to,
-            entries: world,
-            most: world,
-            bytes,
-            puts: !pulls,
-        };
-        self.move_bytes(means, chosen, &moves)
-    }
-
-    fn broadcast(&self, send: Span, recv: Span, _dtype: DataType, root: Rank) -> Result<(), Fault> {
-        let means = self.means()?;
-        let (bytes, world, me) = (send.len, means.ground.team.world, means.ground.team.rank);
-        let chosen = self.choose(means, Verb::Broadcast, bytes, |_| bytes)?;
-        if bytes == 0 {
-            return Ok(());
-        }
-        let (from, to, root) = (self.at(send)?, self.at(recv)?, u64::from(root.0));
-        match chosen.algo {
-            Algo::Ll => {
-                let moves = PacketMoves {
-                    from,
-                    stride: 0,
-                    to,
-                    to_stride: 0,
-                    bytes,
-                    root: Some(root),
-                };
-                self.launch(means, &order::copy_packets(&means.ground, chosen, &moves))
-            }
-            Algo::HandOut => {
-                let place = (from, self.everywhere(recv)?);
-                self.launch(
-                    means,
-                    &order::hand_out(&means.ground, chosen, place, bytes, root),
-                )
-            }
-            _ => {
-                let moves = Moves {
-                    from: self.mine(from, |_| 0),
-                    to: self.each(self.everywhere(recv)?, |_| 0),
-                    entries: if me == root { world } else { 0 },
-                    most: world,
-                    bytes,
-                    puts: true,
-                };
-                self.move_bytes(means, chosen, &moves)
-            }
-        }
-    }
-}
-
-impl Ops for Lane {
-    fn rank(&self) -> Rank {
-        self.rank
-    }
-
-    fn world(&self) -> World {
-        self.world
-    }
-
-    fn has_native(&self, name: &str) -> bool {
-        Verb::by_name(name).is_some()
-    }
-
-    fn group(&self, body: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        self.links.alive()?;
-        body()
-    }
 }

@@ -5,15 +5,19 @@
 
 mod abort;
 mod algo;
+mod census;
 mod choice;
 mod engine;
 mod extras;
 mod household;
 mod lane;
+mod lanes;
+mod moves;
 mod open;
 mod order;
 mod post;
 mod session;
+mod verbs;
 
 use super::Backend;
 use super::Equipment;

@@ -8,14 +8,11 @@ use crate::base::World;
 use crate::base::arith::reciprocal_bits;
 use crate::base::pattern;
 use crate::ffi::kernels::collective::Args;
-use crate::ffi::kernels::collective::CopyArgs;
-use crate::ffi::kernels::collective::HandOutArgs;
 use crate::ffi::kernels::collective::Kernel;
 use crate::ffi::kernels::collective::MAX_BLOCKS;
 use crate::ffi::kernels::collective::MAX_RANKS;
 use crate::ffi::kernels::collective::MAX_THREADS;
 use crate::ffi::kernels::collective::Module;
-use crate::ffi::kernels::collective::PacketArgs;
 use crate::ffi::kernels::collective::PacketReduceArgs;
 use crate::ffi::kernels::collective::ReduceArgs;
 use crate::ffi::kernels::collective::Rule;
@@ -24,7 +21,7 @@ use crate::ffi::kernels::collective::TwoShotArgs;
 use crate::ffi::kernels::collective::UNIT;
 
 /// Bytes of a vector.
-const VECTOR: u64 = 16;
+pub(super) const VECTOR: u64 = 16;
 
 /// A launch.
 #[derive(Debug)]
@@ -45,7 +42,7 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    fn world(&self) -> u64 {
+    pub(super) fn world(&self) -> u64 {
         self.team.world
     }
 
@@ -56,7 +53,7 @@ impl Ground {
 
     /// Blocks and threads for `work` pieces, one for each thread as far as they go; at least
     /// `least` blocks.
-    fn grid(&self, chosen: Chosen, work: u64, least: u64) -> (u32, u32) {
+    pub(super) fn grid(&self, chosen: Chosen, work: u64, least: u64) -> (u32, u32) {
         let usual = u32::try_from(work.next_multiple_of(32)).unwrap_or(MAX_THREADS);
         let threads = chosen.block_threads.unwrap_or(usual).clamp(32, MAX_THREADS);
         let wanted = u32::try_from(work.div_ceil(u64::from(threads)).max(1)).unwrap_or(MAX_BLOCKS);
@@ -67,7 +64,7 @@ impl Ground {
     }
 
     /// Blocks, threads, and units of a block for packets; `pieces` of work for each unit.
-    fn packets(&self, chosen: Chosen, units: u64, pieces: u64) -> (u32, u32, u64) {
+    pub(super) fn packets(&self, chosen: Chosen, units: u64, pieces: u64) -> (u32, u32, u64) {
         let least = units.div_ceil(chosen.algo.units_of_a_block()).max(1);
         let (blocks, threads) = self.grid(chosen, units * pieces, least);
         (blocks, threads, units.div_ceil(u64::from(blocks)).max(1))
@@ -131,12 +128,6 @@ impl Reduction {
 
 /// Where everybody's input or output of an operation lies.
 pub(super) type Everywhere = [u64; MAX_RANKS];
-
-/// What divides all of `numbers`, of 16, 8, 4, 2 and 1.
-fn unit_of(numbers: impl IntoIterator<Item = u64>) -> u64 {
-    let all = numbers.into_iter().fold(VECTOR, |all, number| all | number);
-    1 << all.trailing_zeros()
-}
 
 /// Elements before the first whole vector where all addresses are aligned alike; else all.
 fn head(addresses: impl IntoIterator<Item = u64>, count: u64, width: u64) -> u64 {
@@ -295,7 +286,12 @@ fn packet_reduce(
     what: Reduction,
 ) -> Order {
     let bytes = count * what.width();
-    let pieces = if place.1 == 0 { 1 } else { ground.world() };
+    let few = bytes <= UNIT * u64::from(MAX_THREADS) / ground.world();
+    let pieces = if place.1 == 0 && !few {
+        1
+    } else {
+        ground.world()
+    };
     let (blocks, threads, each) = ground.packets(chosen, bytes.div_ceil(UNIT), pieces);
     Order {
         module: what.module(),
@@ -342,126 +338,6 @@ pub(super) fn reduce_scatter(ground: &Ground, chosen: Chosen, op: &ReduceScatter
     reduce(ground, chosen, &reads, op.what)
 }
 
-/// What goes where in a collective that moves bytes: entry `i` from `from[i]` to `to[i]`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Moves {
-    pub(super) from: Everywhere,
-    pub(super) to: Everywhere,
-    /// Entries of this rank, and of the rank that has most.
-    pub(super) entries: u64,
-    pub(super) most: u64,
-    pub(super) bytes: u64,
-    /// Whether they are written to others.
-    pub(super) puts: bool,
-}
-
-pub(super) fn copy(ground: &Ground, chosen: Chosen, moves: &Moves) -> Order {
-    let entries = usize::try_from(moves.entries).unwrap_or(MAX_RANKS);
-    let addresses = moves.from[..entries].iter().chain(&moves.to[..entries]);
-    let unit = unit_of(addresses.copied().chain([moves.bytes]));
-    let work = moves.most * moves.bytes.div_ceil(VECTOR);
-    let (mut blocks, threads) = ground.grid(chosen, work, 1);
-    // As many for each entry.
-    let most = u32::try_from(moves.most.max(1)).unwrap_or(1);
-    if blocks > most {
-        blocks -= blocks % most;
-    }
-    Order {
-        module: Module::Copies,
-        kernel: Kernel::Copy,
-        blocks,
-        threads,
-        args: Args::Copy(CopyArgs {
-            team: ground.team,
-            from: moves.from,
-            to: moves.to,
-            entries: moves.entries,
-            bytes: moves.bytes,
-            unit,
-            first: ground.team.rank + 1,
-            released: moves.puts.into(),
-        }),
-    }
-}
-
-/// A collective that moves bytes by packets.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PacketMoves {
-    pub(super) from: u64,
-    pub(super) stride: u64,
-    pub(super) to: u64,
-    pub(super) to_stride: u64,
-    pub(super) bytes: u64,
-    pub(super) root: Option<u64>,
-}
-
-pub(super) fn copy_packets(ground: &Ground, chosen: Chosen, moves: &PacketMoves) -> Order {
-    let (blocks, threads, each) =
-        ground.packets(chosen, moves.bytes.div_ceil(UNIT), ground.world());
-    Order {
-        module: Module::Copies,
-        kernel: Kernel::CopyPackets,
-        blocks,
-        threads,
-        args: Args::Packet(PacketArgs {
-            team: ground.team,
-            from: moves.from,
-            stride: moves.stride,
-            to: moves.to,
-            to_stride: moves.to_stride,
-            bytes: moves.bytes,
-            each,
-            root: moves.root.unwrap_or(u64::MAX),
-        }),
-    }
-}
-
-/// A broadcast in two steps.
-pub(super) fn hand_out(
-    ground: &Ground,
-    chosen: Chosen,
-    (from, to): (u64, Everywhere),
-    bytes: u64,
-    root: u64,
-) -> Order {
-    let ranks = usize::try_from(ground.world()).unwrap_or(MAX_RANKS);
-    let part = bytes.div_ceil(ground.world()).next_multiple_of(VECTOR);
-    let unit = unit_of(to[..ranks].iter().copied().chain([from, bytes]));
-    let (blocks, threads) = ground.grid(chosen, bytes.div_ceil(VECTOR), 1);
-    Order {
-        module: Module::Copies,
-        kernel: Kernel::HandOut,
-        blocks,
-        threads,
-        args: Args::HandOut(HandOutArgs {
-            team: ground.team,
-            to,
-            from,
-            bytes,
-            part,
-            unit,
-            root,
-        }),
-    }
-}
-
-/// A kernel that moves no data.
-pub(super) fn rung(ground: &Ground, algo: Algo) -> Order {
-    let kernel = match algo {
-        Algo::LocalFlag => Kernel::LocalFlag,
-        Algo::PeerFlag => Kernel::PeerFlag,
-        Algo::Barrier => Kernel::Barrier,
-        _ => Kernel::Nothing,
-    };
-    Order {
-        module: Module::Copies,
-        kernel,
-        blocks: 1,
-        threads: 64,
-        args: Args::Rung(ground.team),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -491,8 +367,5 @@ mod tests {
         assert_eq!(head([36, 48], 100, 4), 100);
         assert_eq!(head([36, 52], 2, 4), 2);
         assert_eq!(head([33], 100, 4), 100);
-        assert_eq!(unit_of([32, 48, 20]), 4);
-        assert_eq!(unit_of([32, 48]), 16);
-        assert_eq!(unit_of([7]), 1);
     }
 }

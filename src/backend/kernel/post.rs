@@ -29,11 +29,15 @@ impl Label {
     }
 
     fn read(words: [u8; WORDS_BYTES]) -> Self {
-        let [a, b, c, d, e, f, g, h, rest @ ..] = words;
+        let word = |at: usize| {
+            let mut bytes = [0; 4];
+            bytes.copy_from_slice(&words[at..at + 4]);
+            u32::from_le_bytes(bytes)
+        };
         Self {
-            rank: u32::from_le_bytes([a, b, c, d]),
-            index: u32::from_le_bytes([e, f, g, h]),
-            len: u64::from_le_bytes(rest),
+            rank: word(0),
+            index: word(4),
+            len: u64::from(word(12)) << 32 | u64::from(word(8)),
         }
     }
 }

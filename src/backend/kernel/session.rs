@@ -1,12 +1,13 @@
 //! The open communicator as one engine thread sees it.
 
+use super::abort;
 use super::abort::Aborter;
 use super::abort::Links;
 use super::extras::Kept;
 use super::household::Household;
 use super::lane::Lane;
 use super::lane::Shared;
-use super::open;
+use super::lanes;
 use crate::backend::Abort;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
@@ -87,7 +88,7 @@ impl KernelSession {
             let Ok(means) = &lane.means else { continue };
             let board = &means.line.board;
             if board.word(report::STATE).load(Ordering::Acquire) != 0 {
-                return Err(lane.placed(open::given_up(board.read())));
+                return Err(lane.placed(abort::given_up(board.read())));
             }
         }
         Ok(())
@@ -160,7 +161,7 @@ impl KernelSession {
             }
         }
         lane.checker.give_back(&self.driver);
-        open::give_back_streams(&self.driver, lane.stream, lane.means.as_ref().ok());
+        lanes::give_back_streams(&self.driver, lane.stream, lane.means.as_ref().ok());
     }
 }
 
@@ -218,7 +219,7 @@ impl Session for KernelSession {
         self.on(lane, |lane| {
             let at = lane.at(got)?;
             lane.checker
-                .verify(&self.driver, at, recipe, expect, &lane.place, &wait)
+                .verify(&self.driver, (at, &lane.place), recipe, expect, &wait)
         })
         .map(Some)
     }

@@ -238,7 +238,7 @@ impl Session for NcclSession {
             let (driver, at) = (&self.tools.driver, lane.at(got)?);
             let place = &lane.seat.place;
             lane.checker
-                .verify(driver, at, recipe, expect, place, &wait)
+                .verify(driver, (at, place), recipe, expect, &wait)
         })
         .map(Some)
     }

@@ -2,6 +2,7 @@
 //! it tells them while they run.
 
 use super::Driver;
+use super::newer;
 use crate::base::Fault;
 use std::ptr::NonNull;
 use std::ptr::null_mut;
@@ -56,7 +57,7 @@ impl Driver {
     /// # Errors
     /// `Call` where there is no memory.
     pub fn board(&self, count: usize) -> Result<Board, Fault> {
-        let alloc = self.newer("cuMemHostAlloc", self.calls.mem_host_alloc)?;
+        let alloc = newer("cuMemHostAlloc", self.calls.mem_host_alloc)?;
         let mut memory = null_mut();
         let bytes = count * size_of::<AtomicU64>();
         // SAFETY: writes one pointer.

@@ -3,6 +3,7 @@
 use super::Driver;
 use super::Memory;
 use super::Stream;
+use super::newer;
 use crate::base::Fault;
 
 /// `CU_STREAM_WAIT_VALUE_GEQ`: the signed difference is not negative.
@@ -16,7 +17,7 @@ impl Driver {
     /// # Errors
     /// `Call` where the driver fails.
     pub fn copy(&self, from: u64, to: u64, len: u64, stream: Stream) -> Result<(), Fault> {
-        let copy = self.newer("cuMemcpyDtoDAsync", self.calls.memcpy_dtod_async)?;
+        let copy = newer("cuMemcpyDtoDAsync", self.calls.memcpy_dtod_async)?;
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         // SAFETY: both ranges are vouched for by their owner.
         let code = unsafe { copy(to, from, len, stream.0) };
@@ -28,7 +29,7 @@ impl Driver {
     /// # Errors
     /// `Call` where the driver fails.
     pub fn write_flag(&self, at: u64, value: u32, stream: Stream) -> Result<(), Fault> {
-        let write = self.newer("cuStreamWriteValue32", self.calls.stream_write_value32)?;
+        let write = newer("cuStreamWriteValue32", self.calls.stream_write_value32)?;
         // SAFETY: the address is vouched for by its owner.
         let code = unsafe { write(stream.0, at, value, AFTER_EARLIER_WORK) };
         self.check("cuStreamWriteValue32", code)
@@ -39,7 +40,7 @@ impl Driver {
     /// # Errors
     /// `Call` where the driver fails.
     pub fn await_flag(&self, at: u64, value: u32, stream: Stream) -> Result<(), Fault> {
-        let wait = self.newer("cuStreamWaitValue32", self.calls.stream_wait_value32)?;
+        let wait = newer("cuStreamWaitValue32", self.calls.stream_wait_value32)?;
         // SAFETY: the address is vouched for by its owner.
         let code = unsafe { wait(stream.0, at, value, AT_LEAST) };
         self.check("cuStreamWaitValue32", code)
@@ -50,7 +51,7 @@ impl Driver {
     /// # Errors
     /// `Call` where the driver fails.
     pub fn set_words(&self, memory: Memory, value: u32, stream: Stream) -> Result<(), Fault> {
-        let set = self.newer("cuMemsetD32Async", self.calls.memset_d32_async)?;
+        let set = newer("cuMemsetD32Async", self.calls.memset_d32_async)?;
         let count = usize::try_from(memory.len / 4).unwrap_or(usize::MAX);
         // SAFETY: the range is one that the owner of the memory vouches for.
         let code = unsafe { set(memory.address, value, count, stream.0) };

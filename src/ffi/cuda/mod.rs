@@ -181,7 +181,8 @@ impl Driver {
         let mut context: CUcontext = null_mut();
         // SAFETY: writes one handle.
         let code = unsafe { (self.calls.primary_ctx_retain)(&raw mut context, device.0) };
-        self.check("cuDevicePrimaryCtxRetain", code)?;
+        self.check("cuDevicePrimaryCtxRetain", code)
+            .map_err(|fault| crowded(fault, code))?;
         Ok(Context(context))
     }
 
@@ -237,16 +238,6 @@ impl Driver {
         self.check("cuStreamDestroy", code)
     }
 
-    /// A function that a driver may be too old to have.
-    #[inline]
-    fn newer<F>(&self, call: &'static str, function: Option<F>) -> Result<F, Fault> {
-        function.ok_or_else(|| {
-            Fault::unsupported(format!(
-                "this driver has no {call}; it came with CUDA 11.8 at the latest"
-            ))
-        })
-    }
-
     #[inline]
     fn check(&self, call: &'static str, code: CuResult) -> Result<(), Fault> {
         if code == CuResult::SUCCESS {
@@ -265,6 +256,34 @@ impl Driver {
             Kind::Call,
             format!("{call} failed: {text} ({name}, {})", code.0),
         )
+    }
+}
+
+/// A function that a driver may be too old to have.
+#[inline]
+fn newer<F>(call: &'static str, function: Option<F>) -> Result<F, Fault> {
+    function.ok_or_else(|| {
+        Fault::unsupported(format!(
+            "this driver has no {call}; it came with CUDA 11.8 at the latest"
+        ))
+    })
+}
+
+/// What to do where a context is not to be had because too many processes have one.
+///
+/// # Source
+/// NVIDIA MPS guide, "CUDA_DEVICE_MAX_CONNECTIONS": every client's connections are taken from the
+/// device's own; measured on an H200 under MPS, where 4 processes with 32 each are refused.
+#[cold]
+fn crowded(fault: Fault, code: CuResult) -> Fault {
+    match code {
+        CuResult::OUT_OF_MEMORY => fault
+            .hint("look at `nvidia-smi` for other processes' memory")
+            .hint("under MPS unset `CUDA_DEVICE_MAX_CONNECTIONS`: each process takes so many of the GPU's connections"),
+        CuResult::TOO_MANY_CONNECTIONS => fault.hint(
+            "unset `CUDA_DEVICE_MAX_CONNECTIONS`, or start fewer processes on this GPU: MPS has no connections left",
+        ),
+        _ => fault,
     }
 }
 

@@ -4,6 +4,7 @@ use super::Driver;
 use super::Function;
 use super::Module;
 use super::Stream;
+use super::newer;
 use super::sys::LaunchAttribute;
 use super::sys::LaunchConfig;
 use super::text_of;
@@ -144,7 +145,7 @@ impl Driver {
         if !early {
             return self.launch(function, (grid, 1), block, params, stream);
         }
-        let launch = self.newer("cuLaunchKernelEx", self.calls.launch_kernel_ex)?;
+        let launch = newer("cuLaunchKernelEx", self.calls.launch_kernel_ex)?;
         let mut value = [0; 16];
         value[0] = 1;
         let attribute = LaunchAttribute {

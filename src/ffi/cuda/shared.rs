@@ -6,6 +6,7 @@
 use super::Device;
 use super::Driver;
 use super::Memory;
+use super::newer;
 use super::sys::AccessDesc;
 use super::sys::AllocationHandle;
 use super::sys::AllocationProp;
@@ -23,7 +24,7 @@ use std::ptr::null_mut;
 const RECOMMENDED: u32 = 1;
 
 /// Memory of a device that is not mapped anywhere by itself.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allocation {
     handle: AllocationHandle,
     /// Bytes, a multiple of the device's granularity.
@@ -57,11 +58,11 @@ impl Driver {
     /// # Errors
     /// `Unsupported` where the driver cannot share memory, `Call` where there is not enough.
     pub fn create(&self, device: Device, len: u64) -> Result<Allocation, Fault> {
-        let ask = self.newer(
+        let ask = newer(
             "cuMemGetAllocationGranularity",
             self.calls.mem_get_allocation_granularity,
         )?;
-        let create = self.newer("cuMemCreate", self.calls.mem_create)?;
+        let create = newer("cuMemCreate", self.calls.mem_create)?;
         let (prop, mut grain) = (prop(device), 0usize);
         // SAFETY: reads the description and writes one size.
         let code = unsafe { ask(&raw mut grain, &raw const prop, RECOMMENDED) };
@@ -79,7 +80,7 @@ impl Driver {
     /// # Errors
     /// As [`Driver::create`].
     pub fn export(&self, allocation: &Allocation) -> Result<OwnedFd, Fault> {
-        let export = self.newer("cuMemExportToShareableHandle", self.calls.mem_export)?;
+        let export = newer("cuMemExportToShareableHandle", self.calls.mem_export)?;
         let mut fd: c_int = -1;
         // SAFETY: writes one int, which is what a handle of this type is.
         let code = unsafe {
@@ -100,7 +101,7 @@ impl Driver {
     /// # Errors
     /// As [`Driver::create`].
     pub fn import(&self, fd: &OwnedFd, len: u64) -> Result<Allocation, Fault> {
-        let import = self.newer("cuMemImportFromShareableHandle", self.calls.mem_import)?;
+        let import = newer("cuMemImportFromShareableHandle", self.calls.mem_import)?;
         let mut handle = 0;
         let number = usize::try_from(fd.as_raw_fd()).unwrap_or(usize::MAX);
         let os_handle: *mut c_void = std::ptr::without_provenance_mut(number);
@@ -115,8 +116,8 @@ impl Driver {
     /// # Errors
     /// `Call` where a device cannot reach the memory.
     pub fn map(&self, allocation: &Allocation, devices: &[Device]) -> Result<Memory, Fault> {
-        let reserve = self.newer("cuMemAddressReserve", self.calls.mem_address_reserve)?;
-        let map = self.newer("cuMemMap", self.calls.mem_map)?;
+        let reserve = newer("cuMemAddressReserve", self.calls.mem_address_reserve)?;
+        let map = newer("cuMemMap", self.calls.mem_map)?;
         let mut address = 0;
         // SAFETY: writes one address.
         let code = unsafe { reserve(&raw mut address, size(allocation.len), 0, 0, 0) };
@@ -137,7 +138,7 @@ impl Driver {
     }
 
     fn grant(&self, memory: Memory, devices: &[Device]) -> Result<(), Fault> {
-        let set_access = self.newer("cuMemSetAccess", self.calls.mem_set_access)?;
+        let set_access = newer("cuMemSetAccess", self.calls.mem_set_access)?;
         let wanted: Vec<_> = devices
             .iter()
             .map(|&device| AccessDesc {
@@ -193,7 +194,7 @@ impl Driver {
         if from == to {
             return Ok(true);
         }
-        let ask = self.newer("cuDeviceCanAccessPeer", self.calls.device_can_access_peer)?;
+        let ask = newer("cuDeviceCanAccessPeer", self.calls.device_can_access_peer)?;
         let mut answer = 0;
         // SAFETY: writes one int.
         let code = unsafe { ask(&raw mut answer, from.0, to.0) };

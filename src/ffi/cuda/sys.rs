@@ -35,6 +35,10 @@ pub(in crate::ffi) struct CuResult(pub(in crate::ffi) c_int);
 impl CuResult {
     /// `CUDA_SUCCESS`.
     pub(in crate::ffi) const SUCCESS: Self = Self(0);
+    /// `CUDA_ERROR_OUT_OF_MEMORY`.
+    pub(in crate::ffi) const OUT_OF_MEMORY: Self = Self(2);
+    /// `CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED`.
+    pub(in crate::ffi) const TOO_MANY_CONNECTIONS: Self = Self(809);
     /// `CUDA_ERROR_NO_DEVICE`.
     pub(in crate::ffi) const NO_DEVICE: Self = Self(100);
     /// `CUDA_ERROR_NOT_READY`.
