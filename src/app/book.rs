@@ -12,6 +12,7 @@ use crate::bootstrap::Ending;
 use crate::digest::Figures;
 use crate::record::Footer;
 use crate::record::Header;
+use crate::record::PathRecord;
 use crate::record::Row;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -23,6 +24,7 @@ pub(super) struct Book(Mutex<State>);
 struct State {
     output: Output,
     figures: Figures,
+    path: Option<PathRecord>,
     is_closed: bool,
 }
 
@@ -41,6 +43,7 @@ impl Book {
         Ok(Self(Mutex::new(State {
             output: Output::open(files)?,
             figures: Figures::default(),
+            path: None,
             is_closed: false,
         })))
     }
@@ -69,6 +72,11 @@ impl Book {
         Ok(())
     }
 
+    /// Keeps which way the bytes went, for the footer.
+    pub(super) fn path(&self, path: Option<PathRecord>) {
+        self.lock().path = path;
+    }
+
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
         let mut state = self.write()?;
@@ -76,6 +84,7 @@ impl Book {
         let footer = Footer {
             bandwidth_floor: tally.floor,
             memory: tally.memory,
+            path: state.path.take(),
             ..footer(&state.figures, tally.exit_code(), None)
         };
         state.output.end(&footer)
@@ -109,5 +118,6 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<&Fault>) -> Footer {
         bandwidth_floor: None,
         conditions: None,
         memory: None,
+        path: None,
     }
 }

@@ -10,6 +10,7 @@ use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
 use super::output::Files;
+use super::path;
 use super::signals;
 use super::spawn;
 use super::worker::Common;
@@ -44,6 +45,7 @@ pub(super) struct Process<'a> {
     pub(super) here: Here,
     pub(super) joined: &'a Joined,
     pub(super) exit: Exit,
+    log: Option<Arc<path::Log>>,
     pub(super) clock: Arc<dyn Clock>,
     /// How long it took to meet the others.
     met: Duration,
@@ -66,6 +68,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
 
 /// Meets the others and measures with them.
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
+    let log = path::Log::follow_nccl(&args.path, env, clock)?;
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
     let watch = signals::Watch::start(Arc::clone(clock), signals::before_all_met(is_first))?;
@@ -75,7 +78,13 @@ fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Endin
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::of(&args.guise)),
+        exit: Exit::new(
+            &joined.meeting,
+            Arc::clone(clock),
+            Codes::of(&args.guise),
+            log.clone(),
+        ),
+        log,
         joined: &joined,
         clock: Arc::clone(clock),
         met: clock.now().saturating_sub(started),
@@ -90,6 +99,7 @@ impl Process<'_> {
         match self.conduct() {
             Ok(tally) => {
                 self.exit.complete();
+                self.exit.pass_on();
                 self.joined.plane.leave();
                 self.codes().outcome(tally.exit_code())
             }
@@ -240,6 +250,7 @@ impl Process<'_> {
             floor_gbps: floor,
             exit: self.exit.clone(),
             clock: Arc::clone(&self.clock),
+            path: Arc::new(path::Watch::new(&self.args.path, self.log.clone())),
             rules: Rules {
                 blocking: self.args.plan.blocking,
                 control_limit: self.control_limit(),

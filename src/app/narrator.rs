@@ -23,9 +23,11 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
+use crate::record::PathRecord;
 use crate::record::Release;
 use crate::record::Row;
 use crate::record::Settings;
+use crate::record::path::LogFacts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +58,7 @@ pub(super) struct Narrator<'a> {
     book: Arc<Book>,
     started: Duration,
     init_ms: BTreeMap<String, f64>,
+    nccl_log: Option<LogFacts>,
 }
 
 impl<'a> Narrator<'a> {
@@ -69,6 +72,7 @@ impl<'a> Narrator<'a> {
             book: Arc::new(Book::open(files)?),
             started: now(),
             init_ms: BTreeMap::new(),
+            nccl_log: None,
         })
     }
 
@@ -81,6 +85,16 @@ impl<'a> Narrator<'a> {
     pub(super) fn took(&mut self, step: &str, time: Duration) {
         self.init_ms
             .insert(step.to_owned(), time.as_secs_f64() * 1e3);
+    }
+
+    /// Keeps what NCCL's log has said.
+    pub(super) fn seen(&mut self, log: Option<LogFacts>) {
+        self.nccl_log = log;
+    }
+
+    /// Keeps which way the bytes went, for the footer.
+    pub(super) fn path(&self, record: Option<PathRecord>) {
+        self.book.path(record);
     }
 
     /// Writes the header; says on stderr what a person must know before the first row.
@@ -192,6 +206,7 @@ impl<'a> Narrator<'a> {
             plan: plan::digest(spec, fleet.world()),
             clamped_to_bytes,
             notes: self.facts.notes.clone(),
+            nccl_log: self.nccl_log.clone(),
             init_ms: self.init_ms.clone(),
             sweep: None,
             conditions: None,

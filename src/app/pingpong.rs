@@ -59,7 +59,7 @@ fn take_part(args: &PingpongArgs, env: &Env, clock: &Arc<dyn Clock>) -> Result<u
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::Own),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::Own, None),
         joined,
         clock: Arc::clone(clock),
     };

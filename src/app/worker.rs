@@ -7,6 +7,7 @@ use super::memory::Gauge;
 use super::memory_limit::clamp;
 use super::memory_limit::memory_limit;
 use super::narrator::Narrator;
+use super::path;
 use crate::backend::Backend;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
@@ -45,6 +46,7 @@ pub(super) struct Common<'a> {
     pub(super) floor_gbps: Option<f64>,
     pub(super) exit: super::ending::Exit,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) path: Arc<path::Watch>,
     pub(super) rules: Rules,
     pub(super) init_limit: Duration,
     /// Engine threads of each process.
@@ -55,6 +57,8 @@ pub(super) struct Common<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
+    /// The bytes did not go the way that was required.
+    pub(super) path_missed: bool,
     /// What the run took of the devices' memory, where that was asked for and is known.
     pub(super) memory: Option<MemoryUse>,
     /// How the run stands against the bandwidth that is asked for, where one is.
@@ -69,7 +73,7 @@ impl Tally {
             5
         } else if self.figures.measured == 0 {
             3
-        } else if self.floor.is_some_and(|floor| !floor.met) {
+        } else if self.path_missed || self.floor.is_some_and(|floor| !floor.met) {
             6
         } else {
             0
@@ -92,6 +96,7 @@ pub(super) fn work(
     let mut session = open(common, seat, plane)?;
     let opened = common.clock.now();
     common.exit.add(session.aborter());
+    common.path.opened();
     let limit = memory_limit(common, seat, &*session, plane)?;
     let spec = clamp(&common.spec, limit, common.may_clamp)?;
     agree_on_plan(common, &spec, plane)?;
@@ -110,9 +115,17 @@ pub(super) fn work(
         narrator.note(notes);
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
+        narrator.seen(common.path.seen(&seat.host));
         narrator.begin(&spec, limit, call)?;
     }
-    let mut tally = sweep(common, &spec, &mut engine, narrator)?;
+    let ours = path::Ours {
+        seat,
+        berths: common.berths,
+        plane,
+    };
+    common.path.before(&ours)?;
+    let mut tally = sweep(common, &spec, &mut engine, (narrator.as_deref_mut(), &ours))?;
+    tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
     if let Some(mut gauge) = gauge {
         gauge.operations(&engine).map_err(at_place(common, seat))?;
         let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
@@ -244,7 +257,7 @@ fn sweep(
     common: &Common<'_>,
     spec: &PlanSpec,
     engine: &mut Engine<'_>,
-    mut narrator: Option<&mut Narrator<'_>>,
+    (mut narrator, ours): (Option<&mut Narrator<'_>>, &path::Ours<'_>),
 ) -> Result<Tally, Fault> {
     let mut tally = Tally::default();
     let cycles = if spec.cycles == 0 {
@@ -258,6 +271,7 @@ fn sweep(
                 continue;
             };
             let row = super::narrator::row(job.case, measured, common);
+            common.path.ran(&row, ours);
             tally.figures.add(&row);
             if let Some(narrator) = narrator.as_deref_mut() {
                 narrator.row(&row)?;
@@ -303,6 +317,7 @@ mod tests {
         };
         let tally = Tally {
             figures,
+            path_missed: true,
             ..Tally::default()
         };
         assert_eq!(tally.exit_code(), 5);

@@ -1,6 +1,7 @@
 //! What a command line asks for, as plain data: every value read and in range.
 
 use super::Guise;
+use super::path::PathWish;
 use crate::backend::Backend;
 use crate::backend::KernelWish;
 use crate::base::split::Split;
@@ -61,6 +62,8 @@ pub struct Args {
     pub timeout_batch: Option<Duration>,
     /// Seed of the data and of what is simulated; none draws a fresh one.
     pub seed: Option<u64>,
+    /// What to find out about the network path.
+    pub path: PathWish,
     /// Print the plan and end.
     pub dry_run: bool,
     /// What a person must be told about the options: those of nccl-tests that it changes with a warning.

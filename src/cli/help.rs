@@ -10,6 +10,7 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
+  contrast the same sweep with several settings side by side: EFA against TCP
   links  make links under nccl-tests' names, so that scripts written for it run this program
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
   plot   a run's file, or several, as a picture
@@ -33,6 +34,7 @@ Exit codes:
   3  environment: library, device, memory, launch, output; or nothing could be measured
   4  other ranks: a timeout, a lost rank, a disagreement; or a signal ended the run
   5  wrong data
+  6  a gate was not met: `--require-path`
 ";
 
 /// A command's name, and what makes its page.
@@ -40,6 +42,7 @@ type Page = (&'static str, fn() -> String);
 
 /// Every command that has a page of its own, with the function that makes it.
 const PAGES: &[Page] = &[
+    (super::contrast::NAME, super::contrast::help),
     (super::ladder::NAME, super::ladder::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),

@@ -3,6 +3,7 @@
 //! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
 
 mod args;
+mod contrast;
 pub mod environment;
 mod guise;
 mod help;
@@ -30,10 +31,12 @@ mod whereabouts;
 mod world_of_one_host;
 
 pub use args::Args;
+pub use contrast::ContrastArgs;
 pub use guise::Guise;
 pub use ladder::LadderArgs;
 pub use links::LinksArgs;
 pub use path::PathArgs;
+pub use path::PathWish;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
@@ -64,6 +67,8 @@ pub enum Parsed {
     Tune(Box<TuneArgs>),
     /// Say what a small operation's latency is made of.
     Ladder(Box<LadderArgs>),
+    /// Run one sweep with several settings.
+    Contrast(Box<ContrastArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -83,6 +88,10 @@ struct Command {
 
 /// Every such word; a collective's command line is what none of them takes.
 const COMMANDS: &[Command] = &[
+    Command {
+        name: contrast::NAME,
+        parse: contrast::parse,
+    },
     Command {
         name: "help",
         parse: |argv| help::page(argv.get(2)).map(Parsed::Text),

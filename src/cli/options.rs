@@ -36,6 +36,8 @@ pub(super) struct Options {
     #[command(flatten)]
     pub world: WorldOptions,
     #[command(flatten)]
+    pub path: super::path::RunOptions,
+    #[command(flatten)]
     pub results: ResultOptions,
     #[command(flatten)]
     pub kernel: KernelOptions,

@@ -39,10 +39,11 @@ pub(super) fn resolve(
     nccl_tests::refuse_endless(&options, guise)?;
     let tweaks = tweaks::tweaks(&options)?;
     let step = step(&options.sizes, guise);
-    let backend = registry::backend_of(options.world.backend.as_deref(), env)?;
     let results = options.results;
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
+    let backend = registry::backend_of(options.world.backend.as_deref(), env)?;
     Ok(Args {
+        path: options.path.wish(backend.name())?,
         guise: guise.clone(),
         plan: plan(what, (&options.sizes, step), &options.loops, tweaks, env)?,
         split: nccl_tests::split(env)?,

@@ -1,5 +1,6 @@
 //! Communicators and the operators that were created on them.
 
+use crate::log;
 #[cfg(feature = "modern")]
 use crate::register::Registered;
 use crate::steer::{self, Init};
@@ -75,6 +76,7 @@ pub fn create(rank: usize, world: usize, context: usize) -> (usize, Arc<Comm>) {
 impl Comm {
     /// Meets the other ranks.
     pub fn connect(&self, meeting: Meeting) -> Result<(), Code> {
+        log::at_init(self.rank);
         match steer::init(self.rank) {
             Init::Fine => {}
             Init::Error(code) => return Err(fail(code, "initialisation was told to fail")),
@@ -93,7 +95,11 @@ impl Comm {
 
     /// The number of a new call, from 1.
     pub fn next_call(&self) -> u64 {
-        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+        let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        if number == 1 {
+            log::at_first_operation(self.rank);
+        }
+        number
     }
 
     /// Whether it was destroyed or aborted.

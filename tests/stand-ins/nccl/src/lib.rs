@@ -19,6 +19,7 @@ mod comm;
 mod cuda;
 mod group;
 mod join;
+mod log;
 #[cfg(feature = "modern")]
 mod register;
 mod steer;

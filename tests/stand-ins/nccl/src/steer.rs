@@ -58,6 +58,8 @@ fn of_rank(name: &'static str, rank: usize) -> impl Iterator<Item = Vec<String>>
 pub struct Effects {
     /// Microseconds that the operation takes longer.
     pub slow_us: u64,
+    /// The operation waits until this file is there.
+    pub wait_for: Option<String>,
     /// The call does not return.
     pub hang: bool,
     /// The operation does not complete.
@@ -80,6 +82,9 @@ pub fn effects(rank: usize, number: u64) -> Effects {
         Which::Every => true,
         Which::Nth(wanted) => wanted == number,
     };
+    for entry in of_rank("STAND_IN_WAIT", rank).filter(|entry| this("STAND_IN_WAIT", entry)) {
+        effects.wait_for = Some(field("STAND_IN_WAIT", &entry, 2));
+    }
     for entry in of_rank("STAND_IN_HANG", rank).filter(|entry| this("STAND_IN_HANG", entry)) {
         let on_stream = entry.get(2).is_some_and(|text| text == "stream");
         effects.hang |= !on_stream;

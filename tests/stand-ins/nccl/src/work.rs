@@ -6,6 +6,7 @@ use crate::verbs::{self, Verb};
 use crate::wire::{Incoming, Outgoing, exchange};
 use crate::{Code, INVALID_USAGE, fail};
 use ncclbench::base::{DataType, RedOp, arith};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -132,6 +133,14 @@ pub fn run(comm: &Comm, tasks: &[Task]) {
     let slow: u64 = tasks.iter().map(|task| task.effects.slow_us).sum();
     if slow > 0 {
         std::thread::sleep(Duration::from_micros(slow));
+    }
+    for file in tasks
+        .iter()
+        .filter_map(|task| task.effects.wait_for.as_ref())
+    {
+        while !Path::new(file).exists() && !comm.is_gone() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
     if tasks.iter().any(|task| task.effects.hang_on_stream) {
         return comm.hang();
