@@ -97,7 +97,9 @@ fn words(args: &TuneArgs, collective: &str, candidate: &Candidate) -> Vec<String
 }
 
 fn times(run: &Run, candidate: &Candidate) -> Vec<Timed> {
-    let out_of_place = |row: &&crate::record::Row| row.case.placement == Placement::OutOfPlace;
+    let out_of_place = |row: &&crate::record::Row| {
+        row.case.placement == Placement::OutOfPlace && row.case.size.0 > 0
+    };
     let timed = |row: &crate::record::Row| {
         let (slowest_us, _) = runs::times(row).ok()?;
         Some(Timed {

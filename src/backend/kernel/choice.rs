@@ -166,6 +166,30 @@ fn entry(choice: &Choice) -> Result<Entry, Fault> {
     })
 }
 
+/// What a reader must know of how algorithms are chosen in a world of `world` ranks on GPUs called `gpu`.
+pub(super) fn note(wish: &KernelWish, world: u32, gpu: Option<&str>) -> Option<String> {
+    if let Some(algo) = &wish.algo {
+        return Some(format!("every operation by algorithm `{algo}`"));
+    }
+    let Some(Tuning { shape, .. }) = &wish.tuning else {
+        return Some(
+            "algorithms by the built-in table; `ncclbench tune` measures one for this machine"
+                .to_owned(),
+        );
+    };
+    if shape.world != world {
+        return Some(format!(
+            "algorithms by a table that was measured with {} ranks, and this world has {world}",
+            shape.world
+        ));
+    }
+    let other = gpu.filter(|gpu| *gpu != shape.gpu)?;
+    Some(format!(
+        "algorithms by a table that was measured on {}, and this is {other}",
+        shape.gpu
+    ))
+}
+
 /// Up to how many KiB of size an algorithm is taken; the last for all that is larger.
 type Lines = &'static [(u64, Algo)];
 
@@ -243,6 +267,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_table_of_another_shape_says_so() {
+        let with = |tuning| KernelWish {
+            tuning,
+            ..KernelWish::default()
+        };
+        let said = note(&with(None), 4, None).unwrap();
+        assert!(said.contains("built-in"), "{said}");
+        let mut table = built_in_table(&shape(4));
+        table.shape.gpu = "a GPU".to_owned();
+        let measured = with(Some(table));
+        assert_eq!(note(&measured, 4, Some("a GPU")), None);
+        let said = note(&measured, 8, Some("a GPU")).unwrap();
+        assert!(
+            said.contains("with 4 ranks, and this world has 8"),
+            "{said}"
+        );
+        let said = note(&measured, 4, Some("another")).unwrap();
+        assert!(
+            said.contains("measured on a GPU, and this is another"),
+            "{said}"
+        );
     }
 
     #[test]

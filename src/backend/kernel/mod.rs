@@ -25,6 +25,7 @@ use super::Session;
 use super::ThreadSeat;
 use super::Wish;
 use crate::base::Fault;
+use crate::base::World;
 use crate::bootstrap::Bootstrap;
 use crate::ffi::cuda::Driver;
 use crate::record::Shape;
@@ -58,6 +59,14 @@ impl Backend for KernelBackend {
             devices: driver.devices()?,
             notes: Vec::new(),
         })
+    }
+
+    fn joining(&self, wish: &Wish, world: World) -> Option<String> {
+        let devices = Driver::load(&wish.env).and_then(|driver| driver.devices());
+        let gpu = devices
+            .ok()
+            .and_then(|devices| Some(devices.first()?.name.clone()));
+        choice::note(&wish.kernel, world.0, gpu.as_deref())
     }
 
     fn open(&self, seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<Box<dyn Session>, Fault> {
