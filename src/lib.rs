@@ -9,6 +9,8 @@
 //! | 1 | [`record`], [`ops`] |
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`baseline`], [`report`] |
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`], [`path`] |
+//! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`] |
+//! | 4 | [`engine`], [`doctor`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`], [`store`] |
 //! | 4 | [`engine`] |
 //! | 5 | [`cli`] |
@@ -22,6 +24,7 @@ pub mod bootstrap;
 pub mod cli;
 pub mod collective;
 pub mod digest;
+pub mod doctor;
 pub mod engine;
 pub mod ffi;
 pub mod launcher;

@@ -11,6 +11,7 @@ use std::fmt::Write;
 pub(super) const AFTER: &str = "\
 Commands:
   contrast the same sweep with several settings side by side: EFA against TCP
+  doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
   links  make links under nccl-tests' names, so that scripts written for it run this program
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
   plot   a run's file, or several, as a picture
@@ -37,13 +38,21 @@ Exit codes:
   6  a gate was not met: `--require-path`
 ";
 
+<<<<<<< HEAD
 /// A command's name, and what makes its page.
+=======
+/// A command's word and what makes its page.
+>>>>>>> main
 type Page = (&'static str, fn() -> String);
 
 /// Every command that has a page of its own, with the function that makes it.
 const PAGES: &[Page] = &[
     (super::contrast::NAME, super::contrast::help),
+<<<<<<< HEAD
     (super::ladder::NAME, super::ladder::help),
+=======
+    (super::doctor::NAME, super::doctor::help),
+>>>>>>> main
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]

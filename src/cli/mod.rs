@@ -4,6 +4,7 @@
 
 mod args;
 mod contrast;
+mod doctor;
 pub mod environment;
 mod guise;
 mod help;
@@ -32,6 +33,7 @@ mod world_of_one_host;
 
 pub use args::Args;
 pub use contrast::ContrastArgs;
+pub use doctor::DoctorArgs;
 pub use guise::Guise;
 pub use ladder::LadderArgs;
 pub use links::LinksArgs;
@@ -73,6 +75,8 @@ pub enum Parsed {
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Say what is wrong with the machines.
+    Doctor(Box<DoctorArgs>),
     /// Make links to this program under nccl-tests' names.
     Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -104,6 +108,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: doctor::NAME,
+        parse: doctor::parse,
     },
     Command {
         name: links::NAME,

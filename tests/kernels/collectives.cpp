@@ -104,66 +104,71 @@ struct Shape {
 
 static u32 value(u64 rank, u64 i, u64 salt) { return (u32)((rank + 3) * 2654435761u + i * 40503u + salt * 977); }
 
+typedef std::vector<std::unique_ptr<Guarded>> Buffers;
+
+// One rank's launch of an all-reduce in one of four ways.
+static void launch_all_reduce(World& world, int way, const Buffers& in, const Buffers& to, u64 count, Shape shape,
+                              u64 rank) {
+  const u64 n = world.ranks, bytes = 4 * count, units = (bytes + 7) / 8;
+  if (way < 2) {
+    ReduceArgs args = {};
+    args.team = world.team(rank);
+    const u64 part = way == 0 ? count : (count / n + 3) / 4 * 4 + 4;
+    const u64 first = way == 0 ? 0 : (rank * part < count ? rank * part : count);
+    args.count = way == 0 ? count : (count - first < part ? count - first : part);
+    args.outputs = way == 0 ? 1 : n;
+    bool alike = true;
+    for (u64 i = 0; i < n; i++) {
+      args.from[i] = in[i]->at() + 4 * first;
+      args.to[i] = to[way == 0 ? rank : i]->at() + 4 * first;
+      alike &= args.from[i] % 16 == args.from[0] % 16 && args.to[i] % 16 == args.from[0] % 16;
+    }
+    const u64 head = (16 - args.from[0] % 16) % 16 / 4;
+    args.head = alike && head < args.count ? head : args.count;
+    args.entangled = &in == &to && way == 0;
+    args.released = way == 1;
+    host_launch("reduce_int32", "reduce", &args, shape.grid, shape.block);
+  } else if (way == 2) {
+    PacketReduceArgs args = {};
+    args.team = world.team(rank);
+    args.from = in[rank]->at(), args.to = to[rank]->at(), args.bytes = bytes;
+    args.each = (units + shape.grid - 1) / shape.grid;
+    host_launch("reduce_int32", "reduce_packets", &args, shape.grid, shape.block);
+  } else {
+    TwoShotArgs args = {};
+    args.team = world.team(rank);
+    args.from = in[rank]->at(), args.to = to[rank]->at(), args.bytes = bytes;
+    args.part = (units + n - 1) / n;
+    args.each = (args.part + shape.grid - 1) / shape.grid;
+    host_launch("reduce_int32", "reduce_packets_twice", &args, shape.grid, shape.block);
+  }
+}
+
 // All-reduce of int32 in all four ways; every second time in place.
 static void all_reduce(World& world, u64 count, u64 shift, Shape shape, u64 salt) {
-  const u64 n = world.ranks, bytes = 4 * count;
-  for (int way = 0; way < 4; way++) {
-    for (int in_place = 0; in_place < 2; in_place++) {
-      std::vector<std::unique_ptr<Guarded>> in, out;
-      for (u64 rank = 0; rank < n; rank++) {
-        in.push_back(std::make_unique<Guarded>(shift, bytes));
-        out.push_back(std::make_unique<Guarded>(shift, bytes));
-        for (u64 i = 0; i < count; i++) {
-          u32 v = value(rank, i, salt);
-          memcpy((char*)in[rank]->at() + 4 * i, &v, 4);
-        }
+  static const char* names[] = {"one shot", "two shots", "packets", "packets twice"};
+  const u64 n = world.ranks;
+  for (int turn = 0; turn < 8; turn++) {
+    const int way = turn / 2, in_place = turn % 2;
+    Buffers in, out;
+    for (u64 rank = 0; rank < n; rank++) {
+      in.push_back(std::make_unique<Guarded>(shift, 4 * count));
+      out.push_back(std::make_unique<Guarded>(shift, 4 * count));
+      for (u64 i = 0; i < count; i++) {
+        u32 v = value(rank, i, salt);
+        memcpy((char*)in[rank]->at() + 4 * i, &v, 4);
       }
-      auto& to = in_place ? in : out;
-      world.each([&](u64 rank) {
-        const u64 units = (bytes + 7) / 8;
-        if (way < 2) {
-          ReduceArgs args = {};
-          args.team = world.team(rank);
-          const u64 part = way == 0 ? count : (count / n + 3) / 4 * 4 + 4;
-          const u64 first = way == 0 ? 0 : (rank * part < count ? rank * part : count);
-          args.count = way == 0 ? count : (count - first < part ? count - first : part);
-          args.outputs = way == 0 ? 1 : n;
-          for (u64 i = 0; i < n; i++) {
-            args.from[i] = in[i]->at() + 4 * first;
-            args.to[i] = to[way == 0 ? rank : i]->at() + 4 * first;
-          }
-          u64 head = (16 - args.from[0] % 16) % 16 / 4;
-          bool alike = true;
-          for (u64 i = 0; i < n; i++) alike &= args.from[i] % 16 == args.from[0] % 16 && args.to[i] % 16 == args.from[0] % 16;
-          args.head = alike && head < args.count ? head : args.count;
-          args.entangled = in_place && way == 0;
-          args.released = way == 1;
-          host_launch("reduce_int32", "reduce", &args, shape.grid, shape.block);
-        } else if (way == 2) {
-          PacketReduceArgs args = {};
-          args.team = world.team(rank);
-          args.from = in[rank]->at(), args.to = to[rank]->at(), args.bytes = bytes;
-          args.each = (units + shape.grid - 1) / shape.grid;
-          host_launch("reduce_int32", "reduce_packets", &args, shape.grid, shape.block);
-        } else {
-          TwoShotArgs args = {};
-          args.team = world.team(rank);
-          args.from = in[rank]->at(), args.to = to[rank]->at(), args.bytes = bytes;
-          args.part = (units + n - 1) / n;
-          args.each = (args.part + shape.grid - 1) / shape.grid;
-          host_launch("reduce_int32", "reduce_packets_twice", &args, shape.grid, shape.block);
-        }
-      });
-      static const char* names[] = {"one shot", "two shots", "packets", "packets twice"};
-      for (u64 rank = 0; rank < n; rank++) {
-        need(in[rank]->is_intact() && out[rank]->is_intact(), "bytes around a buffer", n, count, shift);
-        for (u64 i = 0; i < count; i++) {
-          u32 sum = 0, got;
-          for (u64 r = 0; r < n; r++) sum += value(r, i, salt);
-          memcpy(&got, (char*)to[rank]->at() + 4 * i, 4);
-          if (got != sum) printf("rank %llu element %llu: got %u, expected %u, in place %d\n", rank, i, got, sum, in_place);
-          need(got == sum, names[way], n, count, shift);
-        }
+    }
+    const Buffers& to = in_place ? in : out;
+    world.each([&](u64 rank) { launch_all_reduce(world, way, in, to, count, shape, rank); });
+    for (u64 rank = 0; rank < n; rank++) {
+      need(in[rank]->is_intact() && out[rank]->is_intact(), "bytes around a buffer", n, count, shift);
+      for (u64 i = 0; i < count; i++) {
+        u32 sum = 0, got;
+        for (u64 r = 0; r < n; r++) sum += value(r, i, salt);
+        memcpy(&got, (char*)to[rank]->at() + 4 * i, 4);
+        if (got != sum) printf("rank %llu element %llu: got %u, expected %u, in place %d\n", rank, i, got, sum, in_place);
+        need(got == sum, names[way], n, count, shift);
       }
     }
   }
