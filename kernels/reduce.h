@@ -241,6 +241,8 @@ COLLECTIVE void reduce_packets(const PacketReduceArgs args) {
   // Few units are sent by a thread for each other rank, many by one for all.
   if (args.stride || (end - begin) * (world - 1) <= blockDim.x) {
     send_to_all(args.team, args.from, args.stride, args.bytes, begin, end, tick);
+    // In place a thread writes below what others may still be about to send.
+    SYNC();
   } else {
     for (u64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
       const u64 unit = load_unit(args.from, args.bytes, i);

@@ -38,21 +38,14 @@ Exit codes:
   6  a gate was not met: `--require-path`
 ";
 
-<<<<<<< HEAD
-/// A command's name, and what makes its page.
-=======
 /// A command's word and what makes its page.
->>>>>>> main
 type Page = (&'static str, fn() -> String);
 
 /// Every command that has a page of its own, with the function that makes it.
 const PAGES: &[Page] = &[
     (super::contrast::NAME, super::contrast::help),
-<<<<<<< HEAD
-    (super::ladder::NAME, super::ladder::help),
-=======
     (super::doctor::NAME, super::doctor::help),
->>>>>>> main
+    (super::ladder::NAME, super::ladder::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]

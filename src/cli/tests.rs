@@ -310,12 +310,9 @@ proptest! {
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
             Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
-<<<<<<< HEAD
             Ok(Parsed::Tune(args)) => prop_assert!(args.world.ranks > 1),
             Ok(Parsed::Ladder(args)) => prop_assert!(args.world.ranks > 1),
-=======
             Ok(Parsed::Doctor(args)) => prop_assert!(args.ranks > 0),
->>>>>>> main
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));
