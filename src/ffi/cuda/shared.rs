@@ -185,20 +185,4 @@ impl Driver {
             let _ = unsafe { release(allocation.handle) };
         }
     }
-
-    /// Whether one visible device can reach another one's memory.
-    ///
-    /// # Errors
-    /// `Call` where the driver fails.
-    pub fn can_reach(&self, from: Device, to: Device) -> Result<bool, Fault> {
-        if from == to {
-            return Ok(true);
-        }
-        let ask = newer("cuDeviceCanAccessPeer", self.calls.device_can_access_peer)?;
-        let mut answer = 0;
-        // SAFETY: writes one int.
-        let code = unsafe { ask(&raw mut answer, from.0, to.0) };
-        self.check("cuDeviceCanAccessPeer", code)?;
-        Ok(answer != 0)
-    }
 }

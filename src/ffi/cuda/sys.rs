@@ -151,7 +151,6 @@ foreign_table! {
     }
     optional {
         device_get_uuid_v2 = c"cuDeviceGetUuid_v2"(*mut CUuuid, CUdevice);
-        device_can_access_peer = c"cuDeviceCanAccessPeer"(*mut c_int, CUdevice, CUdevice);
         launch_kernel_ex = c"cuLaunchKernelEx"(
             *const LaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void);
         mem_get_allocation_granularity = c"cuMemGetAllocationGranularity"(

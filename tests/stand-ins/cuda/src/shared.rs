@@ -360,25 +360,6 @@ pub unsafe extern "C" fn cuMemSetAccess(
 }
 
 /// # Safety
-/// `answer` must be writable.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuDeviceCanAccessPeer(
-    answer: *mut c_int,
-    device: c_int,
-    peer: c_int,
-) -> Code {
-    let ask = || {
-        devices::by_number(device)?;
-        devices::by_number(peer)?;
-        let none = steer::<u32>("STAND_IN_CUDA_NO_PEERS").unwrap_or(0) != 0;
-        // SAFETY: the caller's promise.
-        unsafe { answer.write(c_int::from(!none)) };
-        Ok(())
-    };
-    code(ask())
-}
-
-/// # Safety
 /// `memory` must be writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemHostAlloc(
