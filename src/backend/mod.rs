@@ -5,6 +5,7 @@ mod extras;
 mod host;
 pub mod kernel;
 mod machine;
+mod messages;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod nccl;

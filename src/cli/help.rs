@@ -16,6 +16,7 @@ Commands:
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
   plot   a run's file, or several, as a picture
   report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
+  sweep  several collectives on one communicator, as a configuration says; kept and compared
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -52,6 +53,7 @@ const PAGES: &[Page] = &[
     (super::pingpong::NAME, super::pingpong::help),
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),
+    (super::sweep::NAME, super::sweep::help),
     (super::tune::NAME, super::tune::help),
     (super::whereabouts::NAME, super::whereabouts::help),
 ];

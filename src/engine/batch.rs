@@ -10,6 +10,7 @@ use crate::base::Bytes;
 use crate::base::Fault;
 use crate::collective::Call;
 use crate::plan::Job;
+use crate::plan::effort;
 use crate::record::Blocking;
 use crate::record::Case;
 use std::time::Duration;
@@ -21,6 +22,8 @@ pub struct Timing {
     pub total: Duration,
     /// The part spent enqueueing.
     pub issue: Duration,
+    /// The wait at the start line before it.
+    pub waited: Duration,
 }
 
 /// How many parts of the buffers the operations of a case rotate over.
@@ -33,8 +36,12 @@ pub(super) fn slots(capacity: Bytes, case: &Case) -> u64 {
 
 /// How many of them one timed loop touches.
 pub(super) fn slots_used(capacity: Bytes, case: &Case) -> u64 {
+    let iterations = match case.iterations {
+        0 => effort::MOST_PER_BATCH, // as many as are needed, so that a batch may have this many
+        iterations => iterations,
+    };
     slots(capacity, case)
-        .min(u64::from(case.iterations) * u64::from(case.ops_per_batch))
+        .min(u64::from(iterations) * u64::from(case.ops_per_batch))
         .max(1)
 }
 
@@ -45,14 +52,23 @@ impl Engine<'_> {
     /// Times one job from a common start line.
     pub(super) fn time(&mut self, job: &Job) -> Result<Timing, Fault> {
         self.prepare_marks(&job.case)?;
+        let arrived = self.clock.now();
         self.plane.start_line(self.step("the start line"))?;
-        match self.rules.blocking {
+        let waited = self.since(arrived);
+        let timing = match self.rules.blocking {
             _ if self.rules.tweaks.graph_launches > 0 => {
                 self.time_graph(job, self.rules.tweaks.graph_launches)
             }
             Blocking::BarrierOutside => self.time_each_iteration(job),
             _ => self.time_all(job),
-        }
+        }?;
+        Ok(Timing { waited, ..timing })
+    }
+
+    /// Operations in a timed loop of a case.
+    pub(super) fn operations(&self, case: &Case) -> f64 {
+        let launches = f64::from(self.rules.tweaks.graph_launches.max(1));
+        f64::from(case.iterations) * f64::from(case.ops_per_batch) * launches
     }
 
     fn time_all(&mut self, job: &Job) -> Result<Timing, Fault> {
@@ -67,6 +83,7 @@ impl Engine<'_> {
         Ok(Timing {
             total: self.since(start),
             issue,
+            waited: Duration::ZERO,
         })
     }
 
