@@ -5,6 +5,7 @@ mod berths;
 mod book;
 mod codes;
 mod conditions;
+mod connections;
 mod contrast;
 mod doctor;
 mod dry_run;
