@@ -205,18 +205,21 @@ fn built_in(verb: Verb, shape: &Shape) -> Lines {
     use Algo::{HandOut, Ll, LlTwoShot, OneShot, Pull, Put, TwoShot};
     let shared = shape.ranks_per_gpu > 1;
     match (verb, shared, shape.world) {
-        (Verb::AllReduce, true, 0..=2) => &[(32, Ll), (512, OneShot), (REST, TwoShot)],
+        (Verb::AllReduce, true, 0..=2) => &[(128, Ll), (512, OneShot), (REST, TwoShot)],
         (Verb::AllReduce, true, 3..=4) => &[(64, Ll), (512, OneShot), (REST, TwoShot)],
         (Verb::AllReduce, true, _) => &[(32, Ll), (128, OneShot), (REST, TwoShot)],
         (Verb::AllReduce, false, 0..=2) => &[(32, Ll), (REST, OneShot)],
         (Verb::AllReduce, false, 3..=4) => &[(16, Ll), (512, OneShot), (REST, TwoShot)],
         (Verb::AllReduce, false, _) => &[(16, Ll), (512, LlTwoShot), (REST, TwoShot)],
-        (Verb::ReduceScatter, ..) | (Verb::AllToAll, true, 3..=4) => &[(64, Ll), (REST, Pull)],
-        (Verb::AllGather, ..) => &[(128, Ll), (REST, Put)],
+        (Verb::ReduceScatter, ..) => &[(128, Ll), (REST, Pull)],
+        (Verb::AllGather, true, 0..=4) => &[(256, Ll), (REST, Put)],
+        (Verb::AllGather, true, _) => &[(8, Ll), (REST, Put)],
+        (Verb::AllGather, false, _) => &[(128, Ll), (REST, Put)],
         (Verb::AllToAll, true, 0..=2) => &[(256, Ll), (REST, Pull)],
-        (Verb::AllToAll, true, _) => &[(16, Ll), (REST, Pull)],
+        (Verb::AllToAll, true, 3..=4) => &[(32, Ll), (REST, Pull)],
+        (Verb::AllToAll, true, _) => &[(8, Ll), (REST, Pull)],
         (Verb::AllToAll, false, _) => &[(64, Ll), (REST, Put)],
-        (Verb::Broadcast, ..) => &[(64, Ll), (1024, Put), (REST, HandOut)],
+        (Verb::Broadcast, ..) => &[(128, Ll), (512, Put), (REST, HandOut)],
     }
 }
 
