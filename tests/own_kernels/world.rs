@@ -97,7 +97,9 @@ impl Worlds {
             clock: Arc::new(SystemClock),
             wish: Wish {
                 nccl_lib: None,
-                env: Env::from_iter(driver.into_iter().chain(self.variables.iter().copied())),
+                env: (driver.into_iter())
+                    .chain(self.variables.iter().copied())
+                    .collect::<Env>(),
                 seed: 0,
                 comm: backend::CommWish::default(),
                 kernel: self.wish.clone(),

@@ -145,7 +145,7 @@ impl Team {
     }
 
     /// Both halves carry the tick, so that neither order of their arrival matters.
-    fn send(&self, slot: &Slot, data: u32, tick: u32) {
+    fn send(slot: &Slot, data: u32, tick: u32) {
         let half = |data: u32| u64::from(data) | u64::from(tick) << 32;
         slot.0[0].store(half(data), Ordering::Relaxed);
         slot.0[1].store(half(!data), Ordering::Relaxed);
@@ -170,7 +170,7 @@ impl Team {
         let tick = after(self.launch(me));
         let generation = self.generation(tick);
         let mine = self.read_input(me);
-        self.send(&self.spaces[1 - me].data[generation], mine, tick);
+        Self::send(&self.spaces[1 - me].data[generation], mine, tick);
         let got = self.receive(&self.spaces[me].data[generation], tick);
         assert_eq!(got, value(1 - me, operation));
         self.keep(me, tick);
@@ -185,14 +185,14 @@ impl Team {
             _ => &self.spaces[rank].results[generation],
         };
         let mine = self.read_input(me);
-        self.send(&self.spaces[1 - me].data[generation], mine, tick);
+        Self::send(&self.spaces[1 - me].data[generation], mine, tick);
         let theirs = self.receive(&self.spaces[me].data[generation], tick);
         assert_eq!(theirs, value(1 - me, operation));
         // Each part's result carries whose it is.
         let part = |rank: u32| 1000 * (rank + 1) + value(0, operation) + value(1, operation);
         let number = u32::try_from(me).unwrap();
         assert_eq!(1000 * (number + 1) + mine + theirs, part(number));
-        self.send(results(1 - me), part(number), tick);
+        Self::send(results(1 - me), part(number), tick);
         assert_eq!(self.receive(results(me), tick), part(1 - number));
         self.keep(me, tick);
         self.next_input(me, operation);
@@ -208,7 +208,7 @@ impl Team {
         }
         if me == 0 {
             let mine = self.read_input(0);
-            self.send(&self.spaces[1].data[generation], mine, tick);
+            Self::send(&self.spaces[1].data[generation], mine, tick);
         } else {
             let got = self.receive(&self.spaces[1].data[generation], tick);
             assert_eq!(got, value(0, operation));

@@ -272,7 +272,7 @@ fn newer<F>(call: &'static str, function: Option<F>) -> Result<F, Fault> {
 /// What to do where a context is not to be had because too many processes have one.
 ///
 /// # Source
-/// NVIDIA MPS guide, "CUDA_DEVICE_MAX_CONNECTIONS": every client's connections are taken from the
+/// NVIDIA MPS guide, `CUDA_DEVICE_MAX_CONNECTIONS`: every client's connections are taken from the
 /// device's own; measured on an H200 under MPS, where 4 processes with 32 each are refused.
 #[cold]
 fn crowded(fault: Fault, code: CuResult) -> Fault {
