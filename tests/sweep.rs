@@ -40,6 +40,8 @@ fn a_sweep_opens_one_communicator_and_keeps_one_run_of_all_its_collectives() {
         assert_eq!(run.footer.unwrap().rows, 12);
         assert!(run.rows.iter().all(|row| row.quality.spent.is_some()));
         let table = text(&output.stdout);
+        let rows = table.lines().filter(|line| line.ends_with("N/A"));
+        assert_eq!(rows.count(), 12, "{table}");
         assert_eq!(
             table
                 .matches("Collective test concluded: all_reduce_perf")

@@ -26,23 +26,25 @@ pub struct Timing {
     pub waited: Duration,
 }
 
-/// How many parts of the buffers the operations of a case rotate over.
-pub(super) fn slots(capacity: Bytes, case: &Case) -> u64 {
-    capacity
-        .0
-        .checked_div(case.size.0)
-        .map_or(1, |slots| slots.max(1))
+/// How many parts of the buffers the operations of a job rotate over. Under `--iters auto` a batch has
+/// up to a thousand iterations, and data for all of them would take longer to make than to send.
+pub(super) fn slots(capacity: Bytes, job: &Job) -> u64 {
+    let slots = capacity.0.checked_div(job.case.size.0);
+    let slots = slots.map_or(1, |slots| slots.max(1));
+    match job.effort.precision {
+        None => slots,
+        Some(_) => slots.min(effort::ROTATED * u64::from(job.case.ops_per_batch)),
+    }
 }
 
 /// How many of them one timed loop touches.
-pub(super) fn slots_used(capacity: Bytes, case: &Case) -> u64 {
-    let iterations = match case.iterations {
-        0 => effort::MOST_PER_BATCH, // as many as are needed, so that a batch may have this many
-        iterations => iterations,
-    };
-    slots(capacity, case)
-        .min(u64::from(iterations) * u64::from(case.ops_per_batch))
-        .max(1)
+pub(super) fn slots_used(capacity: Bytes, job: &Job) -> u64 {
+    let operations = u64::from(job.case.iterations) * u64::from(job.case.ops_per_batch);
+    let slots = slots(capacity, job);
+    match operations {
+        0 => slots, // as many as are needed
+        operations => slots.min(operations),
+    }
 }
 
 /// How many polls pass between two looks at whether the run has ended elsewhere.
@@ -127,7 +129,7 @@ impl Engine<'_> {
 
     /// Enqueues one round of operation `index` on every lane of this thread.
     fn launch(&self, job: &Job, index: u64, round: u32) -> Result<(), Fault> {
-        let shift = index % slots(self.capacity, &job.case) * job.case.size.0;
+        let shift = index % slots(self.capacity, job) * job.case.size.0;
         if round == 0 {
             self.plane.pulse().issued(1);
         }

@@ -88,6 +88,8 @@ pub struct Engine<'a> {
     /// What was warmed up before anything was measured, and the measurements so far.
     warm_ups: u64,
     rows: u64,
+    /// What warming up has taken since the last row.
+    warming: Duration,
     /// What tells whether something holds the clocks back.
     throttle: Option<Throttle>,
 }
@@ -121,6 +123,7 @@ impl<'a> Engine<'a> {
             draws: 0,
             warm_ups: 0,
             rows: 0,
+            warming: Duration::ZERO,
             throttle: None,
         })
     }
@@ -137,7 +140,12 @@ impl<'a> Engine<'a> {
     pub fn run(&mut self, job: &Job) -> Result<Option<Measured>, Fault> {
         self.plane.pulse().work(true);
         let done = match job.work {
-            Work::WarmUp => self.warm_up(job).map(|()| None),
+            Work::WarmUp => {
+                let begun = self.clock.now();
+                let done = self.warm_up(job);
+                self.warming += self.since(begun);
+                done.map(|()| None)
+            }
             Work::Measure => self.measure(job).map(Some),
         };
         self.plane.pulse().work(false);
@@ -176,6 +184,7 @@ impl<'a> Engine<'a> {
         self.single_operations(job, &mut told)?;
         let checking = self.clock.now();
         told.found = self.check(job)?;
+        told.spent.warming_ms = told::millis(std::mem::take(&mut self.warming));
         told.spent.preparing_ms = told::millis(begun.saturating_sub(started));
         told.spent.checking_ms = told::millis(self.since(checking));
         told.spent.whole_ms = told::millis(self.since(started));
@@ -191,7 +200,7 @@ impl<'a> Engine<'a> {
     /// ranks wait for this one inside the library and would not come to an agreement.
     fn try_once(&mut self, job: &Job) -> Result<Option<String>, Fault> {
         let recipe = self.draw(job);
-        self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
+        self.fill(job, &recipe, batch::slots_used(self.capacity, job))?;
         let refused = match self.enqueue_once(job) {
             Ok(()) => None,
             Err(fault) if fault.kind == Kind::Unsupported => Some(fault.message),

@@ -35,6 +35,8 @@ impl Default for Precision {
 
 /// A batch lasts at least this long, so that its start and its end cost little of it.
 pub const BATCH: Duration = Duration::from_micros(200);
+/// Parts of the buffers that iterations rotate over at the most, as a loop of `-n 50` does.
+pub const ROTATED: u64 = 50;
 /// The most iterations of a batch.
 pub const MOST_PER_BATCH: u32 = 1000;
 /// A batch has at least so many iterations as long as that takes no longer than [`FULL_BATCH`]: what a

@@ -195,6 +195,10 @@ pub fn settings(spec: &PlanSpec, timestamps: bool) -> Settings {
         checks: spec.checks,
         blocking: spec.blocking,
         cycles: spec.cycles,
+        placement: match spec.placements.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        },
         timestamps,
         table_release: None,
         tweaks: spec.tweaks,
