@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod clock;
+pub mod exchange;
 mod graph;
 mod lane;
 mod marks;

@@ -23,6 +23,7 @@ mod variables;
 
 pub use crate::bootstrap::Here;
 pub use compose::join;
+pub use nodelist::expand as node_list;
 pub use spawn::Spawned;
 pub use spawn::spawn;
 pub use speaker::is_first;
