@@ -10,6 +10,7 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
+  contrast the same sweep with several settings side by side: EFA against TCP
   doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
   links  make links under nccl-tests' names, so that scripts written for it run this program
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
@@ -39,6 +40,7 @@ Exit codes:
 
 /// Every command that has a page of its own, with the function that makes it.
 const PAGES: &[(&str, fn() -> String)] = &[
+    (super::contrast::NAME, super::contrast::help),
     (super::doctor::NAME, super::doctor::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),

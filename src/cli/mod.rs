@@ -3,6 +3,7 @@
 //! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
 
 mod args;
+mod contrast;
 mod doctor;
 pub mod environment;
 mod guise;
@@ -27,6 +28,7 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use contrast::ContrastArgs;
 pub use doctor::DoctorArgs;
 pub use guise::Guise;
 pub use links::LinksArgs;
@@ -56,6 +58,8 @@ pub enum Parsed {
     Plot(Box<PlotArgs>),
     /// Write a document about runs.
     Report(Box<ReportArgs>),
+    /// Run one sweep with several settings.
+    Contrast(Box<ContrastArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -77,6 +81,10 @@ struct Command {
 
 /// Every such word; a collective's command line is what none of them takes.
 const COMMANDS: &[Command] = &[
+    Command {
+        name: contrast::NAME,
+        parse: contrast::parse,
+    },
     Command {
         name: "help",
         parse: |argv| help::page(argv.get(2)).map(Parsed::Text),

@@ -308,6 +308,7 @@ proptest! {
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
             Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
+            Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Doctor(args)) => prop_assert!(args.ranks > 0),
             Ok(Parsed::Where(args)) => {

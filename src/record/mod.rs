@@ -7,6 +7,7 @@ pub mod baseline;
 pub mod case;
 pub mod checkup;
 pub mod conditions;
+pub mod contrast;
 pub mod fingerprint;
 pub mod gate;
 pub mod gpu_health;
