@@ -12,6 +12,7 @@ mod fleet;
 mod floor;
 mod gather;
 mod gpus;
+mod hunt;
 mod links;
 mod measure;
 mod memory;
@@ -60,6 +61,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Hunt(args)) => hunt::run(&args, &env),
         Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),

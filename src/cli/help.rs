@@ -12,6 +12,7 @@ pub(super) const AFTER: &str = "\
 Commands:
   contrast the same sweep with several settings side by side: EFA against TCP
   doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
+  hunt   the slow node, rail or link, found in one job
   links  make links under nccl-tests' names, so that scripts written for it run this program
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
   plot   a run's file, or several, as a picture
@@ -42,6 +43,7 @@ Exit codes:
 const PAGES: &[(&str, fn() -> String)] = &[
     (super::contrast::NAME, super::contrast::help),
     (super::doctor::NAME, super::doctor::help),
+    (super::hunt::NAME, super::hunt::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
     #[cfg(feature = "mpi")]

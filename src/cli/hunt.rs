@@ -95,10 +95,22 @@ pub struct HuntArgs {
 )]
 struct Options {
     /// What is held against what
-    #[arg(long, value_name = "WHAT", default_value = "node", value_enum, help_heading = "What is measured")]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "node",
+        value_enum,
+        help_heading = "What is measured"
+    )]
     by: By,
     /// Which pairs are measured
-    #[arg(long, value_name = "WHICH", default_value = "auto", value_enum, help_heading = "What is measured")]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "auto",
+        value_enum,
+        help_heading = "What is measured"
+    )]
     rounds: Rounds,
     /// Bytes that each rank sends in an exchange; K, M and G are powers of 1024
     #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = size, allow_negative_numbers = true, help_heading = "What is measured")]
@@ -117,7 +129,12 @@ struct Options {
     #[arg(long, value_name = "NAME=NODELIST", help_heading = "What is measured")]
     group: Vec<String>,
     /// Measure the first N nodes in a ring, for each of these numbers, and say where it bends
-    #[arg(long, value_name = "N,…", value_delimiter = ',', help_heading = "What is measured")]
+    #[arg(
+        long,
+        value_name = "N,…",
+        value_delimiter = ',',
+        help_heading = "What is measured"
+    )]
     scale: Vec<usize>,
     /// Seed of random partners [default: another one each time]
     #[arg(long, value_name = "N", help_heading = "What is measured")]
@@ -238,7 +255,15 @@ mod tests {
         let args = read("ncclbench hunt --group a=gpu[01-03] --group b=x,y --scale 1,2,4").unwrap();
         assert_eq!(args.groups[0].1, ["gpu01", "gpu02", "gpu03"]);
         assert_eq!((args.groups.len(), &args.scale[..]), (2, &[1, 2, 4][..]));
-        for wrong in ["--group a", "--group =x", "-g 2", "--size 0", "--scale 0", "--limit 0", "--by rack"] {
+        for wrong in [
+            "--group a",
+            "--group =x",
+            "-g 2",
+            "--size 0",
+            "--scale 0",
+            "--limit 0",
+            "--by rack",
+        ] {
             let fault = read(&format!("ncclbench hunt {wrong}")).unwrap_err();
             assert_eq!(fault.kind, crate::base::Kind::Usage, "{wrong}");
         }

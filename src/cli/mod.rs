@@ -8,6 +8,7 @@ mod doctor;
 pub mod environment;
 mod guise;
 mod help;
+mod hunt;
 mod links;
 mod nccl_tests;
 mod options;
@@ -31,6 +32,9 @@ pub use args::Args;
 pub use contrast::ContrastArgs;
 pub use doctor::DoctorArgs;
 pub use guise::Guise;
+pub use hunt::By;
+pub use hunt::HuntArgs;
+pub use hunt::Rounds;
 pub use links::LinksArgs;
 pub use path::PathArgs;
 pub use path::PathWish;
@@ -60,6 +64,8 @@ pub enum Parsed {
     Report(Box<ReportArgs>),
     /// Run one sweep with several settings.
     Contrast(Box<ContrastArgs>),
+    /// Find what is slow.
+    Hunt(Box<HuntArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -101,6 +107,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: doctor::NAME,
         parse: doctor::parse,
+    },
+    Command {
+        name: hunt::NAME,
+        parse: hunt::parse,
     },
     Command {
         name: links::NAME,

@@ -120,7 +120,11 @@ impl<'a> Exchange<'a> {
         let Some((to, from)) = peers else {
             return Ok(());
         };
-        let (ops, sent, got) = (self.session.ops(0), self.whole(self.send), self.whole(self.recv));
+        let (ops, sent, got) = (
+            self.session.ops(0),
+            self.whole(self.send),
+            self.whole(self.recv),
+        );
         self.plane.pulse().issued(1);
         ops.group(&mut || {
             ops.send(sent, BYTE, to)?;

@@ -63,8 +63,8 @@ pub fn matchings(n: usize, count: usize, random: &mut Random) -> Vec<Pairs> {
     (0..count).map(round).collect()
 }
 
-/// Rounds that tell whether suspects are slow again: each with partners that nobody suspects, and
-/// each suspected pair by itself.
+/// Rounds that tell whether suspects are slow again: each with partners that nobody suspects, each
+/// suspected pair by itself, and beside them pairs that nobody suspects, to be held against.
 pub fn again(suspects: &Suspects, n: usize, random: &mut Random) -> Vec<Pairs> {
     let mut good: Vec<usize> = (0..n).filter(|one| !suspects.units.contains(one)).collect();
     let mut wanted: Vec<(usize, usize)> = Vec::new();
@@ -76,7 +76,32 @@ pub fn again(suspects: &Suspects, n: usize, random: &mut Random) -> Vec<Pairs> {
     for &pair in &suspects.pairs {
         wanted.extend([pair; REPEATS]);
     }
-    packed(wanted)
+    let mut rounds = packed(wanted);
+    for round in &mut rounds {
+        random.shuffle(&mut good);
+        controls(round, &good, suspects);
+    }
+    rounds
+}
+
+/// Fills a round with pairs of those that are free in it.
+fn controls(round: &mut Pairs, good: &[usize], suspects: &Suspects) {
+    let busy: BTreeSet<usize> = round.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    let mut free: Vec<usize> = good
+        .iter()
+        .copied()
+        .filter(|one| !busy.contains(one))
+        .collect();
+    while let Some(one) = free.pop() {
+        let pair = |other: &usize| (one.min(*other), one.max(*other));
+        let partner = free
+            .iter()
+            .position(|other| !suspects.pairs.contains(&pair(other)));
+        if let Some(at) = partner {
+            let other = free.swap_remove(at);
+            round.push(pair(&other));
+        }
+    }
 }
 
 /// Puts pairs into as few rounds as come of taking, for each round, whatever still fits.

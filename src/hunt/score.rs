@@ -103,6 +103,19 @@ struct Scaled<'a> {
     usual_us: BTreeMap<usize, f64>,
 }
 
+/// The faster quarter's time by class.
+fn usual<'m>(mets: impl Iterator<Item = &'m Met>) -> BTreeMap<usize, f64> {
+    let mut classes: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for met in mets {
+        classes.entry(met.class).or_default().push(met.us);
+    }
+    let quarter = |(class, times): (usize, Vec<f64>)| {
+        let quarter = percentile(&sorted(&times), 25)?;
+        Some((class, quarter))
+    };
+    classes.into_iter().filter_map(quarter).collect()
+}
+
 /// Spread is never taken for less than this share: clocks and rounding end somewhere.
 const LEAST: f64 = 0.01;
 
@@ -113,18 +126,22 @@ const LEAST: f64 = 0.01;
 const NORMAL: f64 = 1.4826;
 
 impl<'a> Scaled<'a> {
-    fn of(mets: &'a [Met]) -> Self {
-        let mut classes: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for met in mets.iter().filter(|met| !met.again) {
-            classes.entry(met.class).or_default().push(met.us);
-        }
-        let usual_us: BTreeMap<usize, f64> = classes
-            .into_iter()
-            .filter_map(|(class, times)| Some((class, percentile(&sorted(&times), 25)?)))
-            .collect();
+    /// What was measured again is held against what was measured beside it and is suspected by
+    /// nobody, where there is such a thing: a machine may have become slower as a whole.
+    fn of(mets: &'a [Met], suspects: &Suspects) -> Self {
+        let is_control = |met: &&Met| {
+            let is_suspect = |unit: &usize| suspects.units.contains(unit);
+            met.again
+                && !is_suspect(&met.a)
+                && !is_suspect(&met.b)
+                && !suspects.pairs.contains(&(met.a, met.b))
+        };
+        let usual_us = usual(mets.iter().filter(|met| !met.again));
+        let later_us = usual(mets.iter().filter(is_control));
         let log = |met: &Met| {
-            let usual = usual_us.get(&met.class).copied().unwrap_or(met.us);
-            (met.us / usual).ln()
+            let first = usual_us.get(&met.class);
+            let later = later_us.get(&met.class).filter(|_| met.again);
+            (met.us / later.or(first).copied().unwrap_or(met.us)).ln()
         };
         Self {
             mets,
@@ -133,19 +150,24 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// Lower medians by participant, over all measurements that `take` takes.
+    /// The lower median over a participant's partners, of the lower medians of what each of these
+    /// pairs took, over all measurements that `take` takes.
     fn units(&self, take: impl Fn(&Met) -> bool) -> BTreeMap<usize, f64> {
-        let mut logs: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        let mut pairs: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
         for (met, log) in self.mets.iter().zip(&self.logs) {
             if take(met) {
-                logs.entry(met.a).or_default().push(*log);
-                logs.entry(met.b).or_default().push(*log);
+                pairs.entry((met.a, met.b)).or_default().push(*log);
             }
         }
-        let lower = |logs: Vec<f64>| percentile(&sorted(&logs), 50).unwrap_or(0.0);
-        logs.into_iter()
-            .map(|(unit, logs)| (unit, lower(logs)))
-            .collect()
+        let lower = |logs: &[f64]| percentile(&sorted(logs), 50).unwrap_or(0.0);
+        let mut units: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for ((a, b), logs) in pairs {
+            let log = lower(&logs);
+            units.entry(a).or_default().push(log);
+            units.entry(b).or_default().push(log);
+        }
+        let units = units.into_iter();
+        units.map(|(unit, logs)| (unit, lower(&logs))).collect()
     }
 
     /// The fastest time and the number of measurements by pair.
@@ -170,7 +192,7 @@ fn threshold(limits: Limits, all: impl Iterator<Item = f64>) -> f64 {
 
 /// What looks slow so far.
 pub fn suspects(mets: &[Met], limits: Limits) -> Suspects {
-    let scaled = Scaled::of(mets);
+    let scaled = Scaled::of(mets, &Suspects::default());
     let scores = scaled.units(|_| true);
     let n = scores.len();
     let limit = threshold(limits, scores.values().copied());
@@ -190,7 +212,7 @@ pub fn suspects(mets: &[Met], limits: Limits) -> Suspects {
 
 /// Who is to blame: what looked slow and, measured again, was.
 pub fn judge(mets: &[Met], before: &Suspects, limits: Limits) -> Verdict {
-    let scaled = Scaled::of(mets);
+    let scaled = Scaled::of(mets, before);
     let slow = (1.0 + limits.slower).ln();
     let (all, again) = (scaled.units(|_| true), scaled.units(|met| met.again));
     let is_slow = |scores: &BTreeMap<usize, f64>, unit: &usize| {

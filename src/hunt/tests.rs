@@ -154,6 +154,49 @@ fn a_slow_link_is_named_and_neither_of_its_nodes() {
     assert!(count >= 99, "{count} of 100");
 }
 
+/// Rails are paired as their nodes are, and each is timed by itself.
+fn rails(planted: Option<usize>, seed: u64) -> Verdict {
+    const RAILS: usize = 4;
+    let mut random = Random::named(seed, "rails");
+    let cluster = Cluster {
+        node: planted.map(|unit| (unit, 1.25)),
+        ..HEALTHY
+    };
+    let spread = |rounds: &[Pairs]| -> Vec<Pairs> {
+        let rails = |&(a, b): &(usize, usize)| {
+            (0..RAILS).map(move |rail| (a * RAILS + rail, b * RAILS + rail))
+        };
+        let wide = |round: &Pairs| round.iter().flat_map(rails).collect();
+        rounds.iter().map(wide).collect()
+    };
+    let mut mets = cluster.measure(&spread(&rounds::full(16)), false, &mut random);
+    let suspects = score::suspects(&mets, Limits::default());
+    let nodes = Suspects {
+        units: suspects.units.iter().map(|unit| unit / RAILS).collect(),
+        pairs: suspects
+            .pairs
+            .iter()
+            .map(|(a, b)| (a / RAILS, b / RAILS))
+            .collect(),
+    };
+    let more = spread(&rounds::again(&nodes, 16, &mut random));
+    mets.extend(cluster.measure(&more, true, &mut random));
+    judge(&mets, &suspects, Limits::default())
+}
+
+#[test]
+fn a_slow_rail_among_those_of_16_nodes_is_named_and_none_where_none_is_slow() {
+    let trial = |seed: u64, planted: Option<usize>| {
+        let verdict = rails(planted, seed);
+        let units: Vec<usize> = verdict.units.iter().map(|one| one.unit).collect();
+        verdict.pairs.is_empty() && units == planted.into_iter().collect::<Vec<_>>()
+    };
+    let slow = (0..100).filter(|&seed| trial(seed, Some(seed as usize % 64)));
+    let quiet = (0..100).filter(|&seed| trial(seed, None));
+    let (slow, quiet) = (slow.count(), quiet.count());
+    assert!(slow >= 99 && quiet >= 99, "{slow} and {quiet} of 100");
+}
+
 #[test]
 fn screening_finds_a_slow_node_among_512_in_rounds_that_do_not_grow_with_the_pairs() {
     let cluster = Cluster {

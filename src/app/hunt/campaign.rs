@@ -9,6 +9,7 @@ use super::report::Report;
 use super::report::Scale;
 use crate::base::Fault;
 use crate::base::GBps;
+use crate::base::Kind;
 use crate::base::Micros;
 use crate::base::Rank;
 use crate::base::stats::order::median;
@@ -96,8 +97,12 @@ impl<'a> Campaign<'a> {
 
     /// Everything, in the order in which it narrows fastest.
     pub(super) fn conduct(&mut self) -> Result<Report, Fault> {
-        let alone = self.alone()?;
         let n = self.participants();
+        if n < 2 {
+            let text = "all ranks are on one node, which has no other to exchange with";
+            return Err(Fault::new(Kind::Launch, text).hint("`--by gpu` pairs the ranks of a node"));
+        }
+        let alone = self.alone()?;
         let first = match self.args.rounds {
             Rounds::Screen => rounds::matchings(n, SCREENS, &mut self.random),
             Rounds::Auto if n > MOST_FULL => rounds::matchings(n, SCREENS, &mut self.random),
@@ -256,8 +261,15 @@ impl<'a> Campaign<'a> {
         let (left, right) = self.nodes.split_at(n / 2);
         let (left, right) = (left.to_vec(), right.to_vec());
         let world = self.places.len();
-        let (one, two) = (traffic::across(&left, world), traffic::across(&right, world));
-        let both: Vec<Move> = one.iter().zip(&two).map(|(one, two)| one.or(*two)).collect();
+        let (one, two) = (
+            traffic::across(&left, world),
+            traffic::across(&right, world),
+        );
+        let both: Vec<Move> = one
+            .iter()
+            .zip(&two)
+            .map(|(one, two)| one.or(*two))
+            .collect();
         let ranks = |nodes: &[Node]| -> Vec<u32> {
             nodes.iter().flat_map(|node| node.ranks.clone()).collect()
         };
@@ -290,7 +302,9 @@ impl<'a> Campaign<'a> {
             let ranks: Vec<u32> = nodes.iter().flat_map(|node| node.ranks.clone()).collect();
             all.push(Scale {
                 nodes: count,
-                gbps: (nodes.len() == count).then(|| self.slowest(&times, &ranks)).flatten(),
+                gbps: (nodes.len() == count)
+                    .then(|| self.slowest(&times, &ranks))
+                    .flatten(),
             });
         }
         Ok(all)
@@ -318,7 +332,8 @@ impl<'a> Campaign<'a> {
                 let inside = mets.iter().filter(|met| {
                     let sides = (group(met.a), group(met.b));
                     node(met.a) != node(met.b)
-                        && (sides == (Some(left), Some(right)) || sides == (Some(right), Some(left)))
+                        && (sides == (Some(left), Some(right))
+                            || sides == (Some(right), Some(left)))
                 });
                 let times: Vec<f64> = inside.map(|met| met.us).collect();
                 all.push(Group {

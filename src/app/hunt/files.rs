@@ -12,9 +12,8 @@ const MARGIN: usize = 150;
 /// Writes a file that is not there yet.
 pub(super) fn write(path: &str, text: &str) -> Result<(), Fault> {
     use std::io::Write as _;
-    let cannot = |error: std::io::Error| {
-        Fault::new(Kind::Output, format!("cannot write `{path}`: {error}"))
-    };
+    let cannot =
+        |error: std::io::Error| Fault::new(Kind::Output, format!("cannot write `{path}`: {error}"));
     let mut file = std::fs::File::create_new(path).map_err(cannot)?;
     file.write_all(text.as_bytes()).map_err(cannot)
 }
@@ -36,7 +35,9 @@ pub(super) fn csv(report: &Report) -> String {
     let names: Vec<String> = report.participants.iter().map(quoted).collect();
     let mut text = format!("gbps,{}\n", names.join(","));
     for (name, row) in names.iter().zip(matrix(report)) {
-        let cells = row.iter().map(|cell| cell.map_or_else(String::new, |gbps| format!("{gbps:.4}")));
+        let cells = row
+            .iter()
+            .map(|cell| cell.map_or_else(String::new, |gbps| format!("{gbps:.4}")));
         let _ = writeln!(text, "{name},{}", cells.collect::<Vec<_>>().join(","));
     }
     text
@@ -59,14 +60,25 @@ pub(super) fn picture(report: &Report) -> String {
         let y = MARGIN + row * CELL;
         let name = escaped(&report.participants[row]);
         let at = y + CELL - 4;
-        let _ = writeln!(text, "<text x=\"{}\" y=\"{at}\" text-anchor=\"end\">{name}</text>", MARGIN - 4);
+        let _ = writeln!(
+            text,
+            "<text x=\"{}\" y=\"{at}\" text-anchor=\"end\">{name}</text>",
+            MARGIN - 4
+        );
         let x = MARGIN + row * CELL + CELL - 4;
-        let _ = writeln!(text, "<text transform=\"translate({x},{}) rotate(-90)\">{name}</text>", MARGIN - 4);
+        let _ = writeln!(
+            text,
+            "<text transform=\"translate({x},{}) rotate(-90)\">{name}</text>",
+            MARGIN - 4
+        );
         for (column, cell) in cells.iter().enumerate() {
             let x = MARGIN + column * CELL;
             let colour = colour(*cell, least, most);
             let title = match cell {
-                Some(gbps) => format!("{name} – {}: {gbps:.2} GB/s", escaped(&report.participants[column])),
+                Some(gbps) => format!(
+                    "{name} – {}: {gbps:.2} GB/s",
+                    escaped(&report.participants[column])
+                ),
                 None => "not measured".to_owned(),
             };
             let _ = writeln!(
@@ -79,7 +91,9 @@ pub(super) fn picture(report: &Report) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 #[expect(

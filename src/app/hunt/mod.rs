@@ -98,7 +98,8 @@ impl Process<'_> {
         let plane = Arc::clone(&self.joined.plane) as Arc<dyn Bootstrap>;
         if plane.members() < 2 {
             let text = "a hunt needs partners, and this is a world of one process";
-            return Err(Fault::new(Kind::Launch, text).hint("start one process for each GPU of several nodes, or `--spawn N`"));
+            return Err(Fault::new(Kind::Launch, text)
+                .hint("start one process for each GPU of several nodes, or `--spawn N`"));
         }
         let planes = ThreadPlane::join(plane, 1, Arc::clone(&self.clock));
         let planes: Vec<Arc<dyn Bootstrap>> = planes
@@ -107,14 +108,22 @@ impl Process<'_> {
             .collect();
         let _watch = self.watch(&planes)?;
         let [plane] = planes.as_slice() else {
-            return Err(Fault::new(Kind::Launch, "a process of a hunt is one thread"));
+            return Err(Fault::new(
+                Kind::Launch,
+                "a process of a hunt is one thread",
+            ));
         };
         self.work(&**plane)
     }
 
     fn work(&self, plane: &dyn Bootstrap) -> Result<u8, Fault> {
         let args = self.args;
-        let seed = seed::agree(plane, self.step("the seed"), args.seed, args.backend.measures())?;
+        let seed = seed::agree(
+            plane,
+            self.step("the seed"),
+            args.seed,
+            args.backend.measures(),
+        )?;
         let seat = self.seat(plane, seed)?;
         plane.pulse().enter("opening the communicator");
         let mut session = args.backend.open(&seat, plane)?;
@@ -127,7 +136,11 @@ impl Process<'_> {
         let mut campaign = Campaign::new(args, plane, exchange, hosts, seed);
         let report = campaign.conduct()?;
         let code = report.exit_code();
-        let shown = if plane.member() == 0 { self.show(&report) } else { Ok(()) };
+        let shown = if plane.member() == 0 {
+            self.show(&report)
+        } else {
+            Ok(())
+        };
         drop(campaign);
         drop(session);
         plane.agree(self.step("the report"), shown)?;

@@ -213,7 +213,10 @@ impl Names<'_> {
             let (node, rail) = self.place(one.unit);
             let with = format!("slow with {} of {} partners", one.slow_with, one.partners);
             // a rail that is slow on most nodes is not one node's fault
-            let same = verdict.units.iter().filter(|other| self.place(other.unit).1 == rail);
+            let same = verdict
+                .units
+                .iter()
+                .filter(|other| self.place(other.unit).1 == rail);
             let everywhere = self.by == By::Rail && same.count() * 2 > self.nodes.len().max(2);
             let evidence = if everywhere {
                 format!("{with}; rail {rail} is slow on most nodes: look at what the rail shares")

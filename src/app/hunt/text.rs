@@ -28,7 +28,10 @@ pub(super) fn of(report: &Report) -> String {
             ("gpu", 0) => "within a host",
             _ => "between hosts",
         };
-        let _ = writeln!(text, "usual exchange {where_}: {gbps:.2} GB/s each way and rank");
+        let _ = writeln!(
+            text,
+            "usual exchange {where_}: {gbps:.2} GB/s each way and rank"
+        );
     }
     besides(&mut text, report);
     text.push('\n');
@@ -69,15 +72,26 @@ fn besides(text: &mut String, report: &Report) {
     if let Some(half) = &report.halves {
         let [a, b] = half.apart_gbps;
         let [c, d] = half.together_gbps;
-        let _ = writeln!(text, "halves apart: {a:.2} and {b:.2} GB/s; together: {c:.2} and {d:.2} GB/s");
+        let _ = writeln!(
+            text,
+            "halves apart: {a:.2} and {b:.2} GB/s; together: {c:.2} and {d:.2} GB/s"
+        );
         if (c / a).min(d / b) < SHARED {
             text.push_str("  the halves are slower together than apart: they share a link that is too small\n");
         }
     }
     for one in &report.scale {
         let _ = match one.gbps {
-            Some(gbps) => writeln!(text, "ring of {}: {gbps:.2} GB/s", counted(one.nodes, "node")),
-            None => writeln!(text, "ring of {}: not possible here", counted(one.nodes, "node")),
+            Some(gbps) => writeln!(
+                text,
+                "ring of {}: {gbps:.2} GB/s",
+                counted(one.nodes, "node")
+            ),
+            None => writeln!(
+                text,
+                "ring of {}: not possible here",
+                counted(one.nodes, "node")
+            ),
         };
     }
     if let Some(bend) = bend(report) {
@@ -85,9 +99,17 @@ fn besides(text: &mut String, report: &Report) {
     }
     for one in &report.groups {
         let [left, right] = &one.groups;
-        let what = if left == right { format!("inside {left}") } else { format!("between {left} and {right}") };
+        let what = if left == right {
+            format!("inside {left}")
+        } else {
+            format!("between {left} and {right}")
+        };
         let _ = match one.gbps {
-            Some(gbps) => writeln!(text, "{what}: {gbps:.2} GB/s over {}", counted(one.pairs, "pair")),
+            Some(gbps) => writeln!(
+                text,
+                "{what}: {gbps:.2} GB/s over {}",
+                counted(one.pairs, "pair")
+            ),
             None => writeln!(text, "{what}: no pair was measured"),
         };
     }
