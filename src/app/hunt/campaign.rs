@@ -278,15 +278,13 @@ impl<'a> Campaign<'a> {
         let second = self.round("the second half", &two)?;
         let together = self.round("both halves", &both)?;
         let speed = |times: &[Option<f64>], ranks: &[u32]| self.slowest(times, ranks);
-        let apart = (speed(&first, &left), speed(&second, &right));
-        let joined = (speed(&together, &left), speed(&together, &right));
-        Ok(match (apart, joined) {
-            ((Some(a), Some(b)), (Some(c), Some(d))) => Some(Half {
-                apart_gbps: [a, b],
-                together_gbps: [c, d],
-            }),
-            _ => None,
-        })
+        let both = |one: Option<f64>, two: Option<f64>| Some([one?, two?]);
+        let apart = both(speed(&first, &left), speed(&second, &right));
+        let joined = both(speed(&together, &left), speed(&together, &right));
+        Ok(apart.zip(joined).map(|(apart_gbps, together_gbps)| Half {
+            apart_gbps,
+            together_gbps,
+        }))
     }
 
     fn scale(&mut self) -> Result<Vec<Scale>, Fault> {
