@@ -21,7 +21,6 @@ mod narrator;
 mod offered;
 mod output;
 mod path;
-#[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
 mod report;
@@ -59,7 +58,6 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(()) => measure::run(&args, &env),
             Err(fault) => refuse_as(&fault, codes),
         },
-        #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Hunt(args)) => hunt::run(&args, &env),
         Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),

@@ -15,6 +15,7 @@ Commands:
   hunt   the slow node, rail or link, found in one job
   links  make links under nccl-tests' names, so that scripts written for it run this program
   path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
+  pingpong latency and bandwidth of two processes: NCCL, TCP, libfabric
   plot   a run's file, or several, as a picture
   report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
   where  how the processes were started and what each sees: the first thing to run on a new cluster
@@ -46,7 +47,6 @@ const PAGES: &[(&str, fn() -> String)] = &[
     (super::hunt::NAME, super::hunt::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
-    #[cfg(feature = "mpi")]
     (super::pingpong::NAME, super::pingpong::help),
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),

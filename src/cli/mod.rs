@@ -13,7 +13,6 @@ mod links;
 mod nccl_tests;
 mod options;
 mod path;
-#[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
 mod refusal;
@@ -38,7 +37,7 @@ pub use hunt::Rounds;
 pub use links::LinksArgs;
 pub use path::PathArgs;
 pub use path::PathWish;
-#[cfg(feature = "mpi")]
+pub use pingpong::FabricWish;
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
 pub use report::ReportArgs;
@@ -56,7 +55,6 @@ pub enum Parsed {
     /// Measure a collective.
     Measure(Box<Args>),
     /// Measure two ranks alone.
-    #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
     /// Draw runs.
     Plot(Box<PlotArgs>),
@@ -99,7 +97,6 @@ const COMMANDS: &[Command] = &[
         name: "list",
         parse: |_| Ok(Parsed::Text(help::list())),
     },
-    #[cfg(feature = "mpi")]
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,

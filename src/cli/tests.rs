@@ -304,7 +304,6 @@ proptest! {
         match parse(line.map(Into::into), &Env::default()) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
             Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
-            #[cfg(feature = "mpi")]
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
             Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
