@@ -4,6 +4,7 @@ mod allow_list;
 mod berths;
 mod book;
 mod codes;
+mod conditions;
 mod contrast;
 mod doctor;
 mod dry_run;
@@ -24,9 +25,11 @@ mod path;
 mod pingpong;
 mod plot;
 mod report;
+mod rounds;
 mod seed;
 mod signals;
 mod spawn;
+mod sweep;
 mod threads;
 mod whereabouts;
 mod wish;
@@ -59,6 +62,11 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse_as(&fault, codes),
         },
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Sweep(args)) if args.dry_run => match sweep::dry_run(&args) {
+            Ok(text) => tell(&text),
+            Err(fault) => refuse(&fault),
+        },
+        Ok(Parsed::Sweep(args)) => measure::run(&args, &env),
         Ok(Parsed::Hunt(args)) => hunt::run(&args, &env),
         Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),

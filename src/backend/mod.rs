@@ -3,6 +3,7 @@
 mod extras;
 mod host;
 mod machine;
+mod messages;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod nccl;

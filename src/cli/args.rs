@@ -1,6 +1,7 @@
 //! What a command line asks for, as plain data: every value read and in range.
 
 use super::Guise;
+use super::SweepArgs;
 use super::path::PathWish;
 use crate::backend::Backend;
 use crate::base::split::Split;
@@ -63,8 +64,34 @@ pub struct Args {
     pub path: PathWish,
     /// Print the plan and end.
     pub dry_run: bool,
+    /// Where several collectives are measured as a configuration says; `plan` is then its first part.
+    pub sweep: Option<SweepArgs>,
     /// What a person must be told about the options: those of nccl-tests that it changes with a warning.
     pub remarks: Vec<String>,
     /// The command line, as given.
     pub argv: Vec<String>,
+}
+
+impl Args {
+    /// What is measured, part by part; one of a plain measurement.
+    pub fn parts(&self) -> Vec<PlanSpec> {
+        match &self.sweep {
+            None => vec![self.plan.clone()],
+            Some(sweep) => {
+                let steps = sweep.config.steps.iter();
+                steps.flat_map(|step| step.parts.clone()).collect()
+            }
+        }
+    }
+
+    /// How many parts each step has.
+    pub fn steps(&self) -> Vec<usize> {
+        match &self.sweep {
+            None => vec![1],
+            Some(sweep) => {
+                let steps = sweep.config.steps.iter();
+                steps.map(|step| step.parts.len()).collect()
+            }
+        }
+    }
 }

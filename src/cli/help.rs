@@ -18,6 +18,7 @@ Commands:
   pingpong latency and bandwidth of two processes: NCCL, TCP, libfabric
   plot   a run's file, or several, as a picture
   report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
+  sweep  several collectives on one communicator, as a configuration says; kept and compared
   where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
@@ -40,8 +41,11 @@ Exit codes:
   6  a gate was not met: `--require-path`
 ";
 
+/// A command's word and what makes its page.
+type Page = (&'static str, fn() -> String);
+
 /// Every command that has a page of its own, with the function that makes it.
-const PAGES: &[(&str, fn() -> String)] = &[
+const PAGES: &[Page] = &[
     (super::contrast::NAME, super::contrast::help),
     (super::doctor::NAME, super::doctor::help),
     (super::hunt::NAME, super::hunt::help),
@@ -50,6 +54,7 @@ const PAGES: &[(&str, fn() -> String)] = &[
     (super::pingpong::NAME, super::pingpong::help),
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),
+    (super::sweep::NAME, super::sweep::help),
     (super::whereabouts::NAME, super::whereabouts::help),
 ];
 

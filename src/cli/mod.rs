@@ -5,6 +5,7 @@
 mod args;
 mod contrast;
 mod doctor;
+mod effort;
 pub mod environment;
 mod guise;
 mod help;
@@ -20,6 +21,7 @@ mod registry;
 mod report;
 mod resolve;
 mod sources;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod tweaks;
@@ -42,6 +44,7 @@ pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
 pub use report::ReportArgs;
 pub use sources::Sources;
+pub use sweep::{Config, Resume, StepArgs, SweepArgs};
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -68,6 +71,8 @@ pub enum Parsed {
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Measure several collectives on one communicator.
+    Sweep(Box<Args>),
     /// Say what is wrong with the machines.
     Doctor(Box<DoctorArgs>),
     /// Make links to this program under nccl-tests' names.
@@ -142,6 +147,9 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Pars
         return measure(&guise::written_out(&argv)?, &guise, env);
     }
     let word = argv.get(1).and_then(|word| word.to_str());
+    if word == Some(sweep::NAME) {
+        return sweep::parse(&argv, env);
+    }
     let command = COMMANDS.iter().find(|command| Some(command.name) == word);
     command.map_or_else(
         || measure(&argv, &guise, env),

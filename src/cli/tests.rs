@@ -305,6 +305,7 @@ proptest! {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
             Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
+            Ok(Parsed::Sweep(args)) => prop_assert!(args.sweep.is_some()),
             Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
             Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
@@ -317,7 +318,8 @@ proptest! {
             }
             Ok(Parsed::Measure(args)) => {
                 let plan = &args.plan;
-                prop_assert!(plan.iterations > 0 && plan.ops_per_batch > 0);
+                prop_assert!((plan.iterations > 0) != plan.effort.precision.is_some());
+                prop_assert!(plan.ops_per_batch > 0);
                 prop_assert!(args.gpus > 0 && args.threads > 0 && plan.sweep.min <= plan.sweep.max);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));
             }

@@ -24,6 +24,7 @@ mod variables;
 
 pub use crate::bootstrap::Here;
 pub use child::ChildWish;
+pub use child::Place as ChildPlace;
 pub use child::Rendezvous;
 pub use child::run_child;
 pub use compose::join;

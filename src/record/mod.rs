@@ -50,7 +50,7 @@ pub use quality::{
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Release, Settings};
-pub use sweep::{Resumed, SweepRecord};
+pub use sweep::{Judgement, Resumed, SweepRecord};
 pub use tweaks::{CtaPolicy, Registration, Tweaks};
 pub use verdict::Verdict;
 
