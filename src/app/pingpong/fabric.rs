@@ -2,7 +2,7 @@
 //! serves, the second connects, and its table is read.
 //!
 //! # Source
-//! libfabric, `util/pingpong.c`, and its manual page fi_pingpong(1): both sides print a table; sizes
+//! libfabric, `util/pingpong.c`, and its manual page `fi_pingpong(1)`: both sides print a table; sizes
 //! and byte counts carry k and m of 1024, MB are 10⁶ bytes, usec/xfer is one way.
 
 use super::Process;
