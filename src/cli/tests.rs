@@ -303,6 +303,9 @@ proptest! {
         let line = std::iter::once("ncclbench".to_owned()).chain(words);
         match parse(line.map(Into::into), &Env::default()) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
+            Ok(Parsed::Compare(args)) => prop_assert!(!args.runs.is_empty()),
+            Ok(Parsed::Results(args)) => prop_assert!(args.store.is_none_or(|store| !store.is_empty())),
+            Ok(Parsed::Baseline(args)) => prop_assert!(args.store.is_none_or(|store| !store.is_empty())),
             Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
             #[cfg(feature = "mpi")]
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
