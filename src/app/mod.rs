@@ -14,6 +14,7 @@ mod floor;
 mod gather;
 mod gpus;
 mod hunt;
+mod judging;
 mod links;
 mod measure;
 mod memory;
@@ -74,6 +75,9 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Contrast(args)) => contrast::run(&args, &env),
         Ok(Parsed::Path(args)) => path::run(&args),
+        Ok(Parsed::Compare(args)) => judging::compare(&args, &env),
+        Ok(Parsed::Baseline(args)) => judging::baseline(&args, &env),
+        Ok(Parsed::Results(args)) => judging::results(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

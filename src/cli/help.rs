@@ -10,6 +10,17 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
+  baseline  keep launches as what is normal, with author, date and reason
+  compare   say whether launches are slower than a baseline: pass, regress, inconclusive
+  contrast  the same sweep with several settings side by side: EFA against TCP
+  doctor    what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
+  links     make links under nccl-tests' names, so that scripts written for it run this program
+  path      which way a recorded run's bytes went: EFA, InfiniBand, TCP
+  plot      a run's file, or several, as a picture
+  report    the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
+  results   list and show what is stored
+  sweep     several collectives on one communicator, as a configuration says; kept and compared
+  where     how the processes were started and what each sees: the first thing to run on a new cluster
   contrast the same sweep with several settings side by side: EFA against TCP
   doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
   hunt   the slow node, rail or link, found in one job
@@ -34,11 +45,13 @@ Units:
 
 Exit codes:
   0  good
+  1  regressed: `compare`, a sweep
   2  usage: an option or a file says what is not accepted
   3  environment: library, device, memory, launch, output; or nothing could be measured
   4  other ranks: a timeout, a lost rank, a disagreement; or a signal ended the run
   5  wrong data
   6  a gate was not met: `--require-path`
+  7  inconclusive: `compare`, a sweep
 ";
 
 /// A command's word and what makes its page.
@@ -46,6 +59,8 @@ type Page = (&'static str, fn() -> String);
 
 /// Every command that has a page of its own, with the function that makes it.
 const PAGES: &[Page] = &[
+    (super::baseline::NAME, super::baseline::help),
+    (super::compare::NAME, super::compare::help),
     (super::contrast::NAME, super::contrast::help),
     (super::doctor::NAME, super::doctor::help),
     (super::hunt::NAME, super::hunt::help),
@@ -54,6 +69,7 @@ const PAGES: &[Page] = &[
     (super::pingpong::NAME, super::pingpong::help),
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),
+    (super::results::NAME, super::results::help),
     (super::sweep::NAME, super::sweep::help),
     (super::whereabouts::NAME, super::whereabouts::help),
 ];

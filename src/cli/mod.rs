@@ -3,6 +3,8 @@
 //! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
 
 mod args;
+mod baseline;
+mod compare;
 mod contrast;
 mod doctor;
 mod effort;
@@ -20,7 +22,9 @@ mod refusal;
 mod registry;
 mod report;
 mod resolve;
+mod results;
 mod sources;
+mod store;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -30,6 +34,8 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use baseline::{BaselineArgs, Deed, Signed};
+pub use compare::CompareArgs;
 pub use contrast::ContrastArgs;
 pub use doctor::DoctorArgs;
 pub use guise::Guise;
@@ -43,8 +49,10 @@ pub use pingpong::FabricWish;
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
 pub use report::ReportArgs;
+pub use results::{ResultsArgs, Shown};
 pub use sources::Sources;
-pub use sweep::{Config, Resume, StepArgs, SweepArgs};
+pub use store::store_folder;
+pub use sweep::{Config, Resume, StepArgs, SweepArgs, gate_of};
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -71,6 +79,12 @@ pub enum Parsed {
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Say whether runs are slower than a baseline.
+    Compare(Box<CompareArgs>),
+    /// Show what is stored.
+    Results(ResultsArgs),
+    /// Keep what is normal.
+    Baseline(BaselineArgs),
     /// Measure several collectives on one communicator.
     Sweep(Box<Args>),
     /// Say what is wrong with the machines.
@@ -105,6 +119,18 @@ const COMMANDS: &[Command] = &[
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
+    },
+    Command {
+        name: baseline::NAME,
+        parse: baseline::parse,
+    },
+    Command {
+        name: compare::NAME,
+        parse: compare::parse,
+    },
+    Command {
+        name: results::NAME,
+        parse: results::parse,
     },
     Command {
         name: doctor::NAME,

@@ -303,10 +303,13 @@ proptest! {
         let line = std::iter::once("ncclbench".to_owned()).chain(words);
         match parse(line.map(Into::into), &Env::default()) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
+            Ok(Parsed::Compare(args)) => prop_assert!(!args.runs.is_empty()),
+            Ok(Parsed::Results(args)) => prop_assert!(args.store.is_none_or(|store| !store.is_empty())),
+            Ok(Parsed::Baseline(args)) => prop_assert!(args.store.is_none_or(|store| !store.is_empty())),
             Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
             Ok(Parsed::Sweep(args)) => prop_assert!(args.sweep.is_some()),
-            Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
+            Ok(Parsed::Plot(args)) => prop_assert!(args.has_material()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
             Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),

@@ -5,7 +5,7 @@ mod document;
 mod part;
 mod profiles;
 
-pub use config::{Config, StepArgs};
+pub use config::{Config, StepArgs, gate_of};
 
 use super::options::WorldOptions;
 use super::path::RunOptions;

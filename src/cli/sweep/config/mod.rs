@@ -136,6 +136,20 @@ fn baseline(compare: Option<&Keys<'_>>) -> Result<Option<String>, Fault> {
         .transpose()
 }
 
+/// The floors of a file; what else is in it is left alone, so that a configuration is a gate too.
+///
+/// # Errors
+/// `Usage`, with file, line and key; and if there is no floor.
+pub fn gate_of(name: &str, text: &str) -> Result<Vec<Floor>, Fault> {
+    let document = Document { name, text };
+    let table = document.parse()?;
+    let floors = floors(&document.keys(&table))?;
+    if floors.is_empty() {
+        return Err(Fault::usage(format!("`{name}` has no `[[gate.floor]]`")));
+    }
+    Ok(floors)
+}
+
 fn floors(keys: &Keys<'_>) -> Result<Vec<Floor>, Fault> {
     let Some(gate) = keys.get("gate") else {
         return Ok(Vec::new());
