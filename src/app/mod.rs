@@ -14,6 +14,7 @@ mod fleet;
 mod floor;
 mod gather;
 mod gpus;
+mod hunt;
 mod judging;
 mod ladder;
 mod links;
@@ -24,7 +25,6 @@ mod narrator;
 mod offered;
 mod output;
 mod path;
-#[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
 mod report;
@@ -66,13 +66,13 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(()) => measure::run(&args, &env),
             Err(fault) => refuse_as(&fault, codes),
         },
-        #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Sweep(args)) if args.dry_run => match sweep::dry_run(&args) {
             Ok(text) => tell(&text),
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Sweep(args)) => measure::run(&args, &env),
+        Ok(Parsed::Hunt(args)) => hunt::run(&args, &env),
         Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),

@@ -11,13 +11,13 @@ mod effort;
 pub mod environment;
 mod guise;
 mod help;
+mod hunt;
 mod kernel;
 mod ladder;
 mod links;
 mod nccl_tests;
 mod options;
 mod path;
-#[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
 mod refusal;
@@ -43,11 +43,14 @@ pub use compare::CompareArgs;
 pub use contrast::ContrastArgs;
 pub use doctor::DoctorArgs;
 pub use guise::Guise;
+pub use hunt::By;
+pub use hunt::HuntArgs;
+pub use hunt::Rounds;
 pub use ladder::LadderArgs;
 pub use links::LinksArgs;
 pub use path::PathArgs;
 pub use path::PathWish;
-#[cfg(feature = "mpi")]
+pub use pingpong::FabricWish;
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
 pub use report::ReportArgs;
@@ -70,7 +73,6 @@ pub enum Parsed {
     /// Measure a collective.
     Measure(Box<Args>),
     /// Measure two ranks alone.
-    #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
     /// Draw runs.
     Plot(Box<PlotArgs>),
@@ -82,6 +84,8 @@ pub enum Parsed {
     Ladder(Box<LadderArgs>),
     /// Run one sweep with several settings.
     Contrast(Box<ContrastArgs>),
+    /// Find what is slow.
+    Hunt(Box<HuntArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -123,7 +127,6 @@ const COMMANDS: &[Command] = &[
         name: "list",
         parse: |_| Ok(Parsed::Text(help::list())),
     },
-    #[cfg(feature = "mpi")]
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
@@ -143,6 +146,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: doctor::NAME,
         parse: doctor::parse,
+    },
+    Command {
+        name: hunt::NAME,
+        parse: hunt::parse,
     },
     Command {
         name: links::NAME,
