@@ -222,6 +222,7 @@ impl Process<'_> {
             env: self.env.clone(),
             seed,
             comm: backend::CommWish::default(),
+            kernel: backend::KernelWish::default(),
         }
     }
 

@@ -215,13 +215,6 @@ impl Process<'_> {
             op_limit: self.args.timeout_op,
             clock: Arc::clone(&self.clock),
             wish,
-            wish: backend::Wish {
-                nccl_lib: None,
-                env: self.env.clone(),
-                seed,
-                kernel: backend::KernelWish::default(),
-                comm: backend::CommWish::default(),
-            },
         })
     }
 
@@ -232,6 +225,7 @@ impl Process<'_> {
             env: self.env.clone(),
             seed,
             comm: backend::CommWish::default(),
+            kernel: backend::KernelWish::default(),
         }
     }
 
