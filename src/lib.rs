@@ -27,6 +27,7 @@ pub mod digest;
 pub mod doctor;
 pub mod engine;
 pub mod ffi;
+pub mod hunt;
 pub mod launcher;
 pub mod ops;
 pub mod path;

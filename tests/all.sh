@@ -25,7 +25,7 @@ fail() {
 packages=(
   git g++ python3 python3-venv
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev
-  openmpi-bin mpich iproute2 util-linux
+  openmpi-bin mpich iproute2 util-linux libfabric-bin
   libopenmpi-dev libmpich-dev libclang-dev
   chromium chromium-driver
 )

@@ -3,6 +3,7 @@
 use super::berths;
 use super::berths::Berths;
 use super::codes::Codes;
+use super::connections;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
@@ -78,6 +79,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
 
 /// Meets the others and measures with them.
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
+    connections::provide(args, env)?;
     let log = path::Log::follow_nccl(&args.path, env, clock)?;
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);

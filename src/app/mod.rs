@@ -5,6 +5,7 @@ mod berths;
 mod book;
 mod codes;
 mod conditions;
+mod connections;
 mod contrast;
 mod doctor;
 mod dry_run;
@@ -14,7 +15,9 @@ mod floor;
 mod gather;
 mod gpus;
 mod groups;
+mod hunt;
 mod judging;
+mod ladder;
 mod links;
 mod measure;
 mod memory;
@@ -22,16 +25,17 @@ mod memory_limit;
 mod narrator;
 mod output;
 mod path;
-#[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
 mod report;
 mod rounds;
+mod runs;
 mod seed;
 mod signals;
 mod spawn;
 mod sweep;
 mod threads;
+mod tune;
 mod whereabouts;
 mod wish;
 mod worker;
@@ -59,13 +63,13 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Err(fault) => refuse_as(&fault, codes),
         },
         Ok(Parsed::Measure(args)) => measure::run(&args, &env),
-        #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Sweep(args)) if args.dry_run => match sweep::dry_run(&args) {
             Ok(text) => tell(&text),
             Err(fault) => refuse(&fault),
         },
         Ok(Parsed::Sweep(args)) => measure::run(&args, &env),
+        Ok(Parsed::Hunt(args)) => hunt::run(&args, &env),
         Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),
@@ -75,6 +79,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Parsed::Compare(args)) => judging::compare(&args, &env),
         Ok(Parsed::Baseline(args)) => judging::baseline(&args, &env),
         Ok(Parsed::Results(args)) => judging::results(&args, &env),
+        Ok(Parsed::Tune(args)) => tune::run(&args, &env),
+        Ok(Parsed::Ladder(args)) => ladder::run(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

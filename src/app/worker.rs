@@ -217,7 +217,7 @@ fn judged(
 ) -> Result<u8, Fault> {
     plane.pulse().enter("judging the sweep");
     let mine = match narrator {
-        Some(narrator) => narrator.judge(tally.stop.as_ref(), tally.exit_code())?,
+        Some(narrator) => narrator.judge(tally.stop.as_ref(), tally.exit_code()),
         None => 0,
     };
     let step = step("the verdict", common.init_limit);

@@ -4,6 +4,7 @@ use super::Guise;
 use super::SweepArgs;
 use super::path::PathWish;
 use crate::backend::Backend;
+use crate::backend::KernelWish;
 use crate::base::split::Split;
 use crate::digest::Average;
 use crate::launcher;
@@ -38,6 +39,8 @@ pub struct Args {
     pub timestamps: bool,
     /// Who runs it.
     pub backend: &'static dyn Backend,
+    /// What backend `kernel` is told.
+    pub kernel: KernelWish,
     /// How the processes were started and how they meet.
     pub launch: launcher::Wish,
     /// What to call this host instead of what it is.

@@ -14,13 +14,25 @@ Commands:
   compare   say whether launches are slower than a baseline: pass, regress, inconclusive
   contrast  the same sweep with several settings side by side: EFA against TCP
   doctor    what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
+  ladder    what a small operation's latency is made of, step by step
   links     make links under nccl-tests' names, so that scripts written for it run this program
   path      which way a recorded run's bytes went: EFA, InfiniBand, TCP
   plot      a run's file, or several, as a picture
   report    the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
   results   list and show what is stored
   sweep     several collectives on one communicator, as a configuration says; kept and compared
+  tune      which algorithm of backend kernel is best for which size, into a table
   where     how the processes were started and what each sees: the first thing to run on a new cluster
+  contrast the same sweep with several settings side by side: EFA against TCP
+  doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
+  hunt   the slow node, rail or link, found in one job
+  links  make links under nccl-tests' names, so that scripts written for it run this program
+  path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
+  pingpong latency and bandwidth of two processes: NCCL, TCP, libfabric
+  plot   a run's file, or several, as a picture
+  report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
+  sweep  several collectives on one communicator, as a configuration says; kept and compared
+  where  how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
   ncclbench allreduce -b 8 -e 16G -g 8            all sizes from 8 B to 16 GiB, 8 GPUs of this host
@@ -53,14 +65,16 @@ const PAGES: &[Page] = &[
     (super::compare::NAME, super::compare::help),
     (super::contrast::NAME, super::contrast::help),
     (super::doctor::NAME, super::doctor::help),
+    (super::hunt::NAME, super::hunt::help),
+    (super::ladder::NAME, super::ladder::help),
     (super::links::NAME, super::links::help),
     (super::path::NAME, super::path::help),
-    #[cfg(feature = "mpi")]
     (super::pingpong::NAME, super::pingpong::help),
     (super::plot::NAME, super::plot::help),
     (super::report::NAME, super::report::help),
     (super::results::NAME, super::results::help),
     (super::sweep::NAME, super::sweep::help),
+    (super::tune::NAME, super::tune::help),
     (super::whereabouts::NAME, super::whereabouts::help),
 ];
 
@@ -107,6 +121,9 @@ pub(super) fn list() -> String {
     );
     let backends = backend::ALL.iter().map(|one| (one.name(), one.summary()));
     section(&mut text, "backends", backends);
+    let algorithms = backend::kernel::algorithms();
+    let lines = algorithms.iter().map(|(name, what, _)| (*name, *what));
+    section(&mut text, "algorithms of backend kernel", lines);
     section(&mut text, "launchers", super::registry::launchers());
     text
 }

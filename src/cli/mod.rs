@@ -11,11 +11,13 @@ mod effort;
 pub mod environment;
 mod guise;
 mod help;
+mod hunt;
+mod kernel;
+mod ladder;
 mod links;
 mod nccl_tests;
 mod options;
 mod path;
-#[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
 mod refusal;
@@ -28,10 +30,12 @@ mod store;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod tune;
 mod tweaks;
 mod uneven;
 mod values;
 mod whereabouts;
+mod world_of_one_host;
 
 pub use args::Args;
 pub use baseline::{BaselineArgs, Deed, Signed};
@@ -39,10 +43,14 @@ pub use compare::CompareArgs;
 pub use contrast::ContrastArgs;
 pub use doctor::DoctorArgs;
 pub use guise::Guise;
+pub use hunt::By;
+pub use hunt::HuntArgs;
+pub use hunt::Rounds;
+pub use ladder::LadderArgs;
 pub use links::LinksArgs;
 pub use path::PathArgs;
 pub use path::PathWish;
-#[cfg(feature = "mpi")]
+pub use pingpong::FabricWish;
 pub use pingpong::PingpongArgs;
 pub use plot::{PictureFormat, PlotArgs};
 pub use report::ReportArgs;
@@ -50,7 +58,9 @@ pub use results::{ResultsArgs, Shown};
 pub use sources::Sources;
 pub use store::store_folder;
 pub use sweep::{Config, Resume, StepArgs, SweepArgs, gate_of};
+pub use tune::TuneArgs;
 pub use whereabouts::WhereArgs;
+pub use world_of_one_host::OneHost;
 
 use crate::base::{Env, Fault};
 use clap::Parser as _;
@@ -63,14 +73,19 @@ pub enum Parsed {
     /// Measure a collective.
     Measure(Box<Args>),
     /// Measure two ranks alone.
-    #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
     /// Draw runs.
     Plot(Box<PlotArgs>),
     /// Write a document about runs.
     Report(Box<ReportArgs>),
+    /// Measure which algorithm is best for which size.
+    Tune(Box<TuneArgs>),
+    /// Say what a small operation's latency is made of.
+    Ladder(Box<LadderArgs>),
     /// Run one sweep with several settings.
     Contrast(Box<ContrastArgs>),
+    /// Find what is slow.
+    Hunt(Box<HuntArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -112,7 +127,6 @@ const COMMANDS: &[Command] = &[
         name: "list",
         parse: |_| Ok(Parsed::Text(help::list())),
     },
-    #[cfg(feature = "mpi")]
     Command {
         name: pingpong::NAME,
         parse: pingpong::parse,
@@ -134,6 +148,10 @@ const COMMANDS: &[Command] = &[
         parse: doctor::parse,
     },
     Command {
+        name: hunt::NAME,
+        parse: hunt::parse,
+    },
+    Command {
         name: links::NAME,
         parse: links::parse,
     },
@@ -148,6 +166,14 @@ const COMMANDS: &[Command] = &[
     Command {
         name: report::NAME,
         parse: report::parse,
+    },
+    Command {
+        name: tune::NAME,
+        parse: tune::parse,
+    },
+    Command {
+        name: ladder::NAME,
+        parse: ladder::parse,
     },
     Command {
         name: whereabouts::NAME,

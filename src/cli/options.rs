@@ -1,6 +1,7 @@
 //! The options as clap reads them: names, headings, help. [`super::resolve`] makes `Args` of them.
 
 use super::effort::{EffortOptions, iterations};
+use super::kernel::KernelOptions;
 use super::values::{
     MANY, MOST_PROCESSES, file, json_file, label, release, rendezvous, root, seconds, seed, size,
     switch, whole,
@@ -39,6 +40,8 @@ pub(super) struct Options {
     pub path: super::path::RunOptions,
     #[command(flatten)]
     pub results: ResultOptions,
+    #[command(flatten)]
+    pub kernel: KernelOptions,
 
     /// List collectives, datatypes, reductions, backends and launchers
     #[arg(long, help_heading = "Information")]

@@ -3,6 +3,7 @@
 use super::args::Args;
 use super::effort;
 use super::guise::Guise;
+use super::kernel;
 use super::nccl_tests;
 use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
@@ -53,6 +54,7 @@ pub(super) fn resolve(
         average: Average::ALL[options.loops.average as usize],
         table_release: results.compat,
         timestamps: results.report_timestamps,
+        kernel: kernel::wish(&options.kernel, backend, env)?,
         backend,
         no_clamp: options.sizes.no_clamp,
         allow_shared_gpu: options.world.allow_shared_gpu,

@@ -307,14 +307,16 @@ proptest! {
             Ok(Parsed::Results(args)) => prop_assert!(args.store.is_none_or(|store| !store.is_empty())),
             Ok(Parsed::Baseline(args)) => prop_assert!(args.store.is_none_or(|store| !store.is_empty())),
             Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
-            #[cfg(feature = "mpi")]
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
             Ok(Parsed::Sweep(args)) => prop_assert!(args.sweep.is_some()),
             Ok(Parsed::Plot(args)) => prop_assert!(args.has_material()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
             Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
+            Ok(Parsed::Tune(args)) => prop_assert!(args.world.ranks > 1),
+            Ok(Parsed::Ladder(args)) => prop_assert!(args.world.ranks > 1),
             Ok(Parsed::Doctor(args)) => prop_assert!(args.ranks > 0),
+            Ok(Parsed::Hunt(args)) => prop_assert!(args.size.0 > 0 && args.iterations > 0),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));

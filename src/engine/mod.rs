@@ -7,6 +7,7 @@ mod auto;
 pub mod batch;
 pub mod clock;
 mod distribution;
+pub mod exchange;
 mod graph;
 mod lane;
 mod marks;

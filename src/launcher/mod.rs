@@ -28,6 +28,7 @@ pub use child::Place as ChildPlace;
 pub use child::Rendezvous;
 pub use child::run_child;
 pub use compose::join;
+pub use nodelist::expand as node_list;
 pub use spawn::Spawned;
 pub use spawn::spawn;
 pub use speaker::is_first;

@@ -40,7 +40,8 @@ pub struct Resumed {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
     /// `go` where all steps and floors were passed, `no-go` where not; `pass`, `regress` or
-    /// `inconclusive` where a baseline was compared with; `kept` where there was nothing to judge by.
+    /// `inconclusive` where a baseline was compared with; `kept` where there was nothing to judge by;
+    /// `unjudged` where judging failed, as `why` says.
     pub verdict: String,
     /// The step at which it stopped, where one was not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -131,3 +131,12 @@ fn a_sweep_is_compared_with_the_baseline_that_fits_and_the_exit_code_says_how_it
         assert_eq!(i32::from(footer.exit_code), code);
     }
 }
+
+#[test]
+fn a_baseline_that_is_named_and_not_there_is_refused_before_anything_is_measured() {
+    let bench = Bench::new(&CONFIG.replace("[compare]", "[compare]\nbaseline = \"nowhere\""));
+    let output = bench.run(&["--backend", "sim", "-g", "3"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("no baseline `nowhere`"));
+    assert!(bench.files().is_empty());
+}

@@ -35,18 +35,16 @@ impl Narrator<'_> {
 
     /// Judges the whole sweep, unless a step has ended it, and tells what came of it; gives the exit
     /// code that this calls for.
-    ///
-    /// # Errors
-    /// Those of reading the store.
-    pub(in crate::app) fn judge(&mut self, stop: Option<&Stop>, code: u8) -> Result<u8, Fault> {
+    pub(in crate::app) fn judge(&mut self, stop: Option<&Stop>, code: u8) -> u8 {
         let (Some(wish), Some(header)) = (self.facts.sweep, &self.header) else {
-            return Ok(0);
+            return 0;
         };
         let run = self.file.as_deref().and_then(std::path::Path::file_stem);
         let run = run.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let judged = match stop {
             Some(stop) => judge::stopped(stop),
-            None => judge::whole(wish, header, &run, &self.rows, code)?,
+            None => judge::whole(wish, header, &run, &self.rows, code)
+                .unwrap_or_else(|fault| judge::unjudged(&fault)),
         };
         for line in &judged.judgement.why {
             say(line);
@@ -56,7 +54,7 @@ impl Narrator<'_> {
             wish.config.name, judged.sentence
         ));
         self.book.judged(judged.judgement);
-        Ok(judged.code)
+        judged.code
     }
 
     /// Starts the run's file, anew or behind an interrupted run's rows.
@@ -84,6 +82,7 @@ impl Narrator<'_> {
         let Some(sweep) = self.facts.sweep else {
             return Ok(());
         };
+        judge::require_baseline(sweep)?;
         self.earlier = Earlier::find(sweep, &self.wished_digest())?;
         match &self.earlier {
             Some(earlier) => self.facts.notes.push(earlier.note()),

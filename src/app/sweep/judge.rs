@@ -117,6 +117,30 @@ pub(in crate::app) fn stopped(stop: &Stop) -> Judged {
     }
 }
 
+/// A sweep that could not be judged: its rows are whole all the same, and are kept.
+pub(in crate::app) fn unjudged(fault: &Fault) -> Judged {
+    Judged {
+        judgement: Judgement {
+            verdict: "unjudged".to_owned(),
+            stopped_at: None,
+            why: fault.to_string().lines().map(str::to_owned).collect(),
+        },
+        sentence: "kept, but it could not be judged".to_owned(),
+        code: fault.kind.exit_code(),
+    }
+}
+
+/// Whether the baseline that is named is there, before a night is spent on it.
+///
+/// # Errors
+/// Those of reading the store.
+pub(in crate::app) fn require_baseline(wish: &SweepArgs) -> Result<(), Fault> {
+    match &wish.config.baseline {
+        Some(name) => Store::at(&wish.store).baseline(name).map(drop),
+        None => Ok(()),
+    }
+}
+
 /// Judges a sweep that went to its end: by all its floors, then by the baseline, where there is one.
 /// `code` is what the rows alone call for.
 ///

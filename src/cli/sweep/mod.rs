@@ -175,6 +175,7 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
         average: Average::ALL[options.average as usize],
         table_release: None,
         timestamps: options.report_timestamps != 0,
+        kernel: crate::backend::KernelWish::default(),
         backend,
         allow_shared_gpu: options.world.allow_shared_gpu,
         no_clamp: false,

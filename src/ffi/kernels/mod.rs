@@ -4,6 +4,7 @@
 //! `kernels/check.cu`, embedded as PTX.
 
 mod args;
+pub mod collective;
 mod emulate;
 
 pub use args::VerifyResult;
