@@ -8,7 +8,7 @@
 //! | 0 | [`base`] |
 //! | 1 | [`record`], [`ops`] |
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`], [`path`] |
-//! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`] |
+//! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`], [`import`] |
 //! | 4 | [`engine`] |
 //! | 5 | [`cli`] |
 //! | 6 | [`app`] |
@@ -22,6 +22,7 @@ pub mod collective;
 pub mod digest;
 pub mod engine;
 pub mod ffi;
+pub mod import;
 pub mod launcher;
 pub mod ops;
 pub mod path;

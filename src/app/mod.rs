@@ -9,6 +9,7 @@ mod ending;
 mod fleet;
 mod floor;
 mod gpus;
+mod import;
 mod links;
 mod measure;
 mod narrator;
@@ -53,6 +54,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
         Ok(Parsed::Links(args)) => links::run(&args),
+        Ok(Parsed::Import(args)) => import::run(&args),
         Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }

@@ -10,9 +10,10 @@ use std::fmt::Write;
 /// Printed below the options.
 pub(super) const AFTER: &str = "\
 Commands:
-  links  make links under nccl-tests' names, so that scripts written for it run this program
-  path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
-  where  how the processes were started and what each sees: the first thing to run on a new cluster
+  import  nccl-tests' output as runs' files
+  links   make links under nccl-tests' names, so that scripts written for it run this program
+  path    which way a recorded run's bytes went: EFA, InfiniBand, TCP
+  where   how the processes were started and what each sees: the first thing to run on a new cluster
 
 Examples:
   ncclbench allreduce -b 8 -e 16G -g 8            all sizes from 8 B to 16 GiB, 8 GPUs of this host
@@ -42,11 +43,13 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
         None => Ok(help()),
         #[cfg(feature = "mpi")]
         Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
+        Some(word) if word == super::import::NAME => Ok(super::import::help()),
         Some(word) if word == super::path::NAME => Ok(super::path::help()),
         Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
         Some(word) if word == super::links::NAME => Ok(super::links::help()),
         Some(word) => Err(Fault::usage(format!(
-            "there is no help on `{word}`; accepted: {}, {}, {}",
+            "there is no help on `{word}`; accepted: {}, {}, {}, {}",
+            super::import::NAME,
             super::links::NAME,
             super::path::NAME,
             super::whereabouts::NAME

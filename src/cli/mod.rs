@@ -6,6 +6,7 @@ mod args;
 pub mod environment;
 mod guise;
 mod help;
+mod import;
 mod links;
 mod nccl_tests;
 mod options;
@@ -24,6 +25,7 @@ mod whereabouts;
 
 pub use args::Args;
 pub use guise::Guise;
+pub use import::ImportArgs;
 pub use links::LinksArgs;
 pub use path::PathArgs;
 #[cfg(feature = "mpi")]
@@ -43,6 +45,8 @@ pub enum Parsed {
     /// Measure two ranks alone.
     #[cfg(feature = "mpi")]
     Pingpong(Box<PingpongArgs>),
+    /// Turn nccl-tests' output into runs' files.
+    Import(Box<ImportArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -78,6 +82,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: links::NAME,
         parse: links::parse,
+    },
+    Command {
+        name: import::NAME,
+        parse: import::parse,
     },
     Command {
         name: path::NAME,

@@ -306,6 +306,7 @@ proptest! {
             Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
             #[cfg(feature = "mpi")]
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
+            Ok(Parsed::Import(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
