@@ -8,8 +8,12 @@
     reason = "a test fails by panicking, and printed numbers read back as they are"
 )]
 
+#[path = "golden/combinations.rs"]
+mod combinations;
 #[path = "golden/fixture.rs"]
 mod fixture;
+#[path = "golden/nccl_tests.rs"]
+mod nccl_tests;
 #[path = "golden/parsers.rs"]
 mod parsers;
 #[path = "golden/program.rs"]
@@ -21,7 +25,9 @@ use ncclbench::base::{Bytes, DataType, Env, RedOp, World};
 use ncclbench::cli::Parsed;
 use ncclbench::digest::{self, Average};
 use ncclbench::plan::{self, PlanSpec, Work};
-use ncclbench::record::{Blocking, Header, Mismatches, Row, Sample, Tweaks};
+use ncclbench::record::{
+    Blocking, Footer, Header, MemoryUse, Mismatches, Release, Row, Sample, Tweaks,
+};
 use ncclbench::{cli, collective, report};
 
 const ALL_REDUCE_4: &str = include_str!("golden/fixtures/all_reduce_4.txt");
@@ -79,6 +85,50 @@ fn the_times_of_a_real_run_give_its_table_bandwidths_and_average_included() {
         let ours = render(&fixture.header, &rows, &footer_of(&rows));
         assert_eq!(without_remarks(&ours), fixture.table());
     }
+}
+
+#[test]
+fn the_iterations_of_a_real_run_give_its_columns_timestamps_and_memory() {
+    let text = include_str!("golden/fixtures/iter.txt");
+    let mut fixture = Fixture::new(text);
+    fixture.header.settings.timestamps = true;
+    fixture.header.settings.tweaks.per_iteration = Some(0);
+    let rows = fixture.rows_of_json(include_str!("golden/fixtures/iter.json"));
+    assert_eq!(rows.len(), 6);
+    let memory = MemoryUse {
+        initialization_bytes: 420 << 20,
+        user_bytes: 20 << 20,
+        collective_bytes: 376 << 20,
+    };
+    let footer = Footer {
+        memory: Some(memory),
+        ..footer_of(&rows)
+    };
+    let ours = render(&fixture.header, &rows, &footer);
+    assert_eq!(without_remarks(&ours), fixture.table());
+}
+
+#[test]
+fn an_older_release_has_fewer_lines_at_both_ends() {
+    let hard = hard();
+    let table = |release| {
+        let mut header = hard.header.clone();
+        header.settings.table_release = Some(Release(release));
+        let text = render(&header, &hard.rows[..2], &footer_of(&hard.rows[..2]));
+        let has = |words: &str| text.contains(words);
+        assert_eq!(parsers::by_thirteen_fields(&text).len(), 1);
+        let known = [
+            "# nccl-tests version ",
+            "starting: ",
+            "unalign: ",
+            "concluded: ",
+        ]
+        .map(has);
+        (text.starts_with("# nThread 1 nGpus 1 "), known)
+    };
+    assert_eq!(table([2, 13, 8]), (true, [false; 4]));
+    assert_eq!(table([2, 17, 1]), (false, [false, true, false, true]));
+    assert_eq!(table([2, 18, 2]), (false, [true; 4]));
 }
 
 /// A run with everything that could lead a parser astray.

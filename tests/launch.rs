@@ -23,12 +23,16 @@ mod harness;
 #[cfg(feature = "mpi")]
 #[path = "launch/mpi.rs"]
 mod mpi;
+#[path = "launch/nccl_debug.rs"]
+mod nccl_debug;
 #[path = "launch/odd.rs"]
 mod odd;
 #[path = "launch/outputs.rs"]
 mod outputs;
 #[path = "launch/path.rs"]
 mod path;
+#[path = "launch/path_run.rs"]
+mod path_run;
 #[path = "launch/signals.rs"]
 mod signals;
 #[path = "common/stand_ins.rs"]

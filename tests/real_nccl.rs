@@ -12,6 +12,7 @@
 
 use ncclbench::base::Kind;
 use ncclbench::ffi::nccl::Nccl;
+use ncclbench::ffi::nccl::Tuning;
 
 #[expect(
     clippy::disallowed_methods,
@@ -57,7 +58,9 @@ fn the_real_library_makes_ids_that_differ() {
 fn without_a_driver_joining_fails_in_the_real_librarys_own_words() {
     let nccl = real();
     let id = nccl.unique_id().unwrap();
-    let fault = nccl.join(&[id], 1, &[0], &|_| Ok(())).unwrap_err();
+    let fault = nccl
+        .join(&[id], 1, &[0], Tuning::default(), &|_| Ok(()))
+        .unwrap_err();
     assert_eq!(fault.kind, Kind::Call);
     let wanted = "ncclCommInitRankConfig failed: unhandled cuda error";
     assert!(fault.message.starts_with(wanted), "{fault}");

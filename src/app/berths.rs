@@ -25,6 +25,7 @@ pub(super) struct Berths {
     world: World,
     first: Rank,
     own: Vec<Berth>,
+    local: u32,
 }
 
 /// One rank's place.
@@ -94,12 +95,28 @@ impl Berths {
             world: World(number(standings.len())?),
             first: Rank(number(process)?),
             own: own?,
+            local: mine.local,
         })
     }
 
     /// Number of ranks.
     pub(super) fn world(&self) -> World {
         self.world
+    }
+
+    /// The first of this process's ranks.
+    pub(super) fn first(&self) -> Rank {
+        self.first
+    }
+
+    /// How many ranks this process has.
+    pub(super) fn ranks(&self) -> u32 {
+        u32::try_from(self.own.len()).unwrap_or(u32::MAX)
+    }
+
+    /// How many processes of this host come before this one.
+    pub(super) fn local(&self) -> u32 {
+        self.local
     }
 
     fn berth(&self, rank: Rank) -> &Berth {

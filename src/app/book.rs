@@ -2,15 +2,17 @@
 //!
 //! A thread that is stuck in a library comes back late or never; the rows must have their footer all the same.
 
+use super::output::Files;
 use super::output::Output;
+use super::worker::Tally;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::moment;
 use crate::bootstrap::Ending;
 use crate::digest::Figures;
-use crate::record::BandwidthFloor;
 use crate::record::Footer;
 use crate::record::Header;
+use crate::record::PathRecord;
 use crate::record::Row;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -22,6 +24,7 @@ pub(super) struct Book(Mutex<State>);
 struct State {
     output: Output,
     figures: Figures,
+    path: Option<PathRecord>,
     is_closed: bool,
 }
 
@@ -35,11 +38,12 @@ impl Book {
     /// Opens what is written to.
     ///
     /// # Errors
-    /// `Output` if the file cannot be created.
-    pub(super) fn open(file: Option<&str>) -> Result<Self, Fault> {
+    /// `Output` if a file cannot be created.
+    pub(super) fn open(files: Files<'_>) -> Result<Self, Fault> {
         Ok(Self(Mutex::new(State {
-            output: Output::open(file)?,
+            output: Output::open(files)?,
             figures: Figures::default(),
+            path: None,
             is_closed: false,
         })))
     }
@@ -68,13 +72,20 @@ impl Book {
         Ok(())
     }
 
+    /// Keeps which way the bytes went, for the footer.
+    pub(super) fn path(&self, path: Option<PathRecord>) {
+        self.lock().path = path;
+    }
+
     /// Writes the footer of a run that came to its end.
-    pub(super) fn end(&self, exit_code: u8, floor: Option<BandwidthFloor>) -> Result<(), Fault> {
+    pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
         let mut state = self.write()?;
         state.is_closed = true;
         let footer = Footer {
-            bandwidth_floor: floor,
-            ..footer(&state.figures, exit_code, None)
+            bandwidth_floor: tally.floor,
+            memory: tally.memory,
+            path: state.path.take(),
+            ..footer(&state.figures, tally.exit_code(), None)
         };
         state.output.end(&footer)
     }
@@ -107,5 +118,6 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<&Fault>) -> Footer {
         bandwidth_floor: None,
         conditions: None,
         memory: None,
+        path: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::book::Book;
 use super::codes::Codes;
+use super::path::Log;
 use crate::backend::Abort;
 use crate::base::Clock;
 use crate::bootstrap::Ending;
@@ -34,6 +35,7 @@ struct Shared {
     meeting: Weak<dyn Meeting>,
     aborters: Mutex<Vec<Arc<dyn Abort>>>,
     book: OnceLock<Arc<Book>>,
+    log: Option<Arc<Log>>,
     /// Set for good once the run has been ended, or has come to its end by itself.
     is_over: AtomicBool,
     /// Held while the ending is carried out, so that nobody leaves before.
@@ -42,14 +44,20 @@ struct Shared {
 }
 
 impl Exit {
-    /// Of a process whose launcher goes on offering `meeting`.
-    pub(super) fn new(meeting: &Arc<dyn Meeting>, clock: Arc<dyn Clock>, codes: Codes) -> Self {
+    /// Of a process whose launcher goes on offering `meeting` and whose NCCL writes `log`.
+    pub(super) fn new(
+        meeting: &Arc<dyn Meeting>,
+        clock: Arc<dyn Clock>,
+        codes: Codes,
+        log: Option<Arc<Log>>,
+    ) -> Self {
         Self(Arc::new(Shared {
             clock,
             codes,
             meeting: Arc::downgrade(meeting),
             aborters: Mutex::default(),
             book: OnceLock::new(),
+            log,
             is_over: AtomicBool::new(false),
             ending: Mutex::default(),
             has_aborted: AtomicBool::new(false),
@@ -86,12 +94,20 @@ impl Exit {
         }
         *first = Some(ending.clone());
         self.leave_hard_after_grace(ending);
+        self.pass_on();
         if let Some(report) = &ending.report {
             super::say(&format!("error: {report}"));
         }
         self.abort_sessions();
         if let Some(book) = self.0.book.get() {
             book.cut_short(ending);
+        }
+    }
+
+    /// Passes on what NCCL has written: its last lines may say why.
+    pub(super) fn pass_on(&self) {
+        if let Some(log) = &self.0.log {
+            log.pass_on();
         }
     }
 

@@ -9,6 +9,8 @@ use super::fleet::Fleet;
 use super::fleet::Shape;
 use super::narrator::Facts;
 use super::narrator::Narrator;
+use super::output::Files;
+use super::path;
 use super::signals;
 use super::spawn;
 use super::worker::Common;
@@ -43,6 +45,7 @@ pub(super) struct Process<'a> {
     pub(super) here: Here,
     pub(super) joined: &'a Joined,
     pub(super) exit: Exit,
+    log: Option<Arc<path::Log>>,
     pub(super) clock: Arc<dyn Clock>,
     /// How long it took to meet the others.
     met: Duration,
@@ -65,6 +68,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
 
 /// Meets the others and measures with them.
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
+    let log = path::Log::follow_nccl(&args.path, env, clock)?;
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
     let watch = signals::Watch::start(Arc::clone(clock), signals::before_all_met(is_first))?;
@@ -74,7 +78,13 @@ fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Endin
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::of(&args.guise)),
+        exit: Exit::new(
+            &joined.meeting,
+            Arc::clone(clock),
+            Codes::of(&args.guise),
+            log.clone(),
+        ),
+        log,
         joined: &joined,
         clock: Arc::clone(clock),
         met: clock.now().saturating_sub(started),
@@ -89,6 +99,7 @@ impl Process<'_> {
         match self.conduct() {
             Ok(tally) => {
                 self.exit.complete();
+                self.exit.pass_on();
                 self.joined.plane.leave();
                 self.codes().outcome(tally.exit_code())
             }
@@ -164,7 +175,10 @@ impl Process<'_> {
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
     fn probe(&self, seed: u64) -> Result<Equipment, Fault> {
-        let found = self.args.backend.probe(&self.backend_wish(seed));
+        let backend = self.args.backend;
+        let found = backend
+            .heed(super::wish::comm(self.args))
+            .and_then(|()| backend.probe(&self.backend_wish(seed)));
         let (found, outcome) = match found {
             Ok(found) => (Some(found), Ok(())),
             Err(fault) => (None, Err(fault)),
@@ -219,7 +233,11 @@ impl Process<'_> {
             seed,
             notes,
         };
-        Narrator::new(facts, self.args.output.as_deref())
+        let files = Files {
+            run: self.args.output.as_deref(),
+            json: self.args.json.as_deref(),
+        };
+        Narrator::new(facts, files)
     }
 
     fn common<'f>(&self, berths: &'f Berths, seed: u64, floor: Option<f64>) -> Common<'f> {
@@ -227,10 +245,12 @@ impl Process<'_> {
             backend: self.args.backend,
             berths,
             spec: self.args.plan.clone(),
+            may_clamp: !self.args.no_clamp,
             average: self.args.average,
             floor_gbps: floor,
             exit: self.exit.clone(),
             clock: Arc::clone(&self.clock),
+            path: Arc::new(path::Watch::new(&self.args.path, self.log.clone())),
             rules: Rules {
                 blocking: self.args.plan.blocking,
                 control_limit: self.control_limit(),
@@ -238,8 +258,19 @@ impl Process<'_> {
                 launches_block: self.args.backend.launches_block()
                     && self.args.timeout_batch.is_none(),
                 seed,
+                tweaks: self.args.plan.tweaks,
             },
             init_limit: self.args.timeout_init,
+            threads_each: (self.args.threads * self.args.gpus / self.lanes()) as usize,
+        }
+    }
+
+    /// The ranks that one engine thread drives.
+    pub(super) fn lanes(&self) -> u32 {
+        if self.args.backend.lanes_share_a_thread() {
+            self.args.gpus
+        } else {
+            1
         }
     }
 
@@ -250,12 +281,7 @@ impl Process<'_> {
     }
 
     pub(super) fn backend_wish(&self, seed: u64) -> backend::Wish {
-        let variable = self.env.get("NCCLBENCH_NCCL").map(str::to_owned);
-        backend::Wish {
-            nccl_lib: self.args.nccl_lib.clone().or(variable),
-            env: self.env.clone(),
-            seed,
-        }
+        super::wish::backend(self.args, self.env, seed)
     }
 
     pub(super) fn plane(&self) -> Arc<dyn Bootstrap> {

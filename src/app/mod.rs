@@ -8,21 +8,27 @@ mod dry_run;
 mod ending;
 mod fleet;
 mod floor;
+mod gather;
 mod gpus;
 mod import;
 mod links;
 mod measure;
+mod memory;
+mod memory_limit;
 mod narrator;
 mod offered;
 mod output;
 mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod plot;
+mod report;
 mod seed;
 mod signals;
 mod spawn;
 mod threads;
 mod whereabouts;
+mod wish;
 mod worker;
 
 use self::codes::Codes;
@@ -53,6 +59,8 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Plot(args)) => plot::run(&args),
+        Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Import(args)) => import::run(&args),
         Ok(Parsed::Path(args)) => path::run(&args),
@@ -94,4 +102,14 @@ fn tell(text: &str) -> u8 {
 fn say(text: &str) {
     // nobody can be told that stderr is gone
     drop(std::io::stderr().write_all(format!("{text}\n").as_bytes()));
+}
+
+/// `1 host`, `3 hosts`.
+fn counted<N: Copy + PartialEq + From<u8> + std::fmt::Display>(
+    number: N,
+    one: &str,
+    many: &str,
+) -> String {
+    let word = if number == N::from(1) { one } else { many };
+    format!("{number} {word}")
 }

@@ -1,8 +1,11 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
 use super::book::Book;
+use super::counted;
 use super::fleet::Fleet;
-use super::worker::Limit;
+use super::memory_limit::Limit;
+use super::output::Files;
+use super::worker::Common;
 use super::worker::Tally;
 use crate::base::Env;
 use crate::base::Fault;
@@ -20,9 +23,11 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
 use crate::record::Header;
+use crate::record::PathRecord;
 use crate::record::Release;
 use crate::record::Row;
 use crate::record::Settings;
+use crate::record::path::LogFacts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,19 +58,21 @@ pub(super) struct Narrator<'a> {
     book: Arc<Book>,
     started: Duration,
     init_ms: BTreeMap<String, f64>,
+    nccl_log: Option<LogFacts>,
 }
 
 impl<'a> Narrator<'a> {
     /// Opens what is written to.
     ///
     /// # Errors
-    /// `Output` if the file cannot be created.
-    pub(super) fn new(facts: Facts<'a>, file: Option<&str>) -> Result<Self, Fault> {
+    /// `Output` if a file cannot be created.
+    pub(super) fn new(facts: Facts<'a>, files: Files<'_>) -> Result<Self, Fault> {
         Ok(Self {
             facts,
-            book: Arc::new(Book::open(file)?),
+            book: Arc::new(Book::open(files)?),
             started: now(),
             init_ms: BTreeMap::new(),
+            nccl_log: None,
         })
     }
 
@@ -78,6 +85,16 @@ impl<'a> Narrator<'a> {
     pub(super) fn took(&mut self, step: &str, time: Duration) {
         self.init_ms
             .insert(step.to_owned(), time.as_secs_f64() * 1e3);
+    }
+
+    /// Keeps what NCCL's log has said.
+    pub(super) fn seen(&mut self, log: Option<LogFacts>) {
+        self.nccl_log = log;
+    }
+
+    /// Keeps which way the bytes went, for the footer.
+    pub(super) fn path(&self, record: Option<PathRecord>) {
+        self.book.path(record);
     }
 
     /// Writes the header; says on stderr what a person must know before the first row.
@@ -107,13 +124,25 @@ impl<'a> Narrator<'a> {
         self.book.begin(&header)
     }
 
+    /// Keeps what a reader must know that was found while preparing.
+    pub(super) fn note(&mut self, notes: Vec<String>) {
+        self.facts.notes.extend(notes);
+    }
+
     pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
         self.book.row(row)
     }
 
     /// Writes the footer of a run that came to its end.
     pub(super) fn end(&self, tally: &Tally) -> Result<(), Fault> {
-        self.book.end(tally.exit_code(), tally.floor)
+        if let Some(floor) = tally.floor.filter(|floor| !floor.met) {
+            super::say(&format!(
+                "gate: the mean busbw, {:.3} GB/s, is below {:.3} GB/s, nine tenths of `NCCL_TESTS_MIN_BW`",
+                tally.figures.average_busbw_gbps(),
+                floor.floor_gbps
+            ));
+        }
+        self.book.end(tally)
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
@@ -137,9 +166,9 @@ impl<'a> Narrator<'a> {
             spec.collective.name(),
             card.backend,
             libraries.concat(),
-            counted(u64::from(fleet.world().0), "rank", "ranks"),
-            counted(u64::from(launch.processes), "process", "processes"),
-            counted(fleet.hosts() as u64, "host", "hosts"),
+            counted(fleet.world().0, "rank", "ranks"),
+            counted(launch.processes, "process", "processes"),
+            counted(fleet.hosts(), "host", "hosts"),
             self.facts.seed,
             launch.launcher,
             launch.reason
@@ -177,6 +206,7 @@ impl<'a> Narrator<'a> {
             plan: plan::digest(spec, fleet.world()),
             clamped_to_bytes,
             notes: self.facts.notes.clone(),
+            nccl_log: self.nccl_log.clone(),
             init_ms: self.init_ms.clone(),
             sweep: None,
             conditions: None,
@@ -202,17 +232,17 @@ fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
 }
 
 /// The row of what the engine gave; the same on every thread.
-pub(super) fn row(case: Case, measured: Measured, average: Average) -> Row {
+pub(super) fn row(case: Case, measured: Measured, common: &Common<'_>) -> Row {
     let at = moment::rfc3339(now());
     match measured {
-        Measured::Timed(sample, found) => digest::row(case, &sample, found, average, at),
+        Measured::Timed(sample, found) => {
+            let skipped = common.spec.tweaks.per_iteration.unwrap_or(0);
+            let series = &sample.iterations_us;
+            let iterations = digest::iterations::of(series, skipped, common.threads_each);
+            digest::row(case, &sample, found, common.average, at).with_iterations(iterations)
+        }
         Measured::Waived(reason) => digest::waived(case, reason, at),
     }
-}
-
-/// `1 host`, `3 hosts`.
-fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 pub(super) fn now() -> Duration {

@@ -21,40 +21,71 @@ struct Sink {
     is_broken: bool,
 }
 
+impl Sink {
+    fn new(name: String, report: Box<dyn Report>, out: impl Write + Send + 'static) -> Self {
+        Self {
+            name,
+            report,
+            out: Box::new(out),
+            is_broken: false,
+        }
+    }
+}
+
+/// The files that a run is written to besides stdout, where they are asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Files<'a> {
+    /// The run's file (`--output`); never one that exists.
+    pub(super) run: Option<&'a str>,
+    /// nccl-tests' JSON (`-J`); beside one that exists.
+    pub(super) json: Option<&'a str>,
+}
+
 /// All places that a run is written to.
 pub(super) struct Output {
     sinks: Vec<Sink>,
+    /// What stdout begins with.
+    opening: String,
     /// The last remark about a row: what is waived is waived in both placements and told once.
     remarked: Option<String>,
 }
 
 impl Output {
-    /// The table on stdout, and the run's file where one is asked for.
+    /// The table on stdout, and the files that are asked for.
     ///
     /// # Errors
-    /// `Output` if the file cannot be created; an existing one is not overwritten.
-    pub(super) fn open(file: Option<&str>) -> Result<Self, Fault> {
-        let mut sinks = vec![Sink {
-            name: "stdout".to_owned(),
-            report: report::table(),
-            out: Box::new(io::stdout()),
-            is_broken: false,
-        }];
-        if let Some(path) = file {
-            sinks.push(Sink {
-                name: format!("`{path}`"),
-                report: report::jsonl(),
-                out: Box::new(create(path)?),
-                is_broken: false,
-            });
+    /// `Output` if a file cannot be created; an existing one is not overwritten.
+    pub(super) fn open(files: Files<'_>) -> Result<Self, Fault> {
+        let mut sinks = vec![Sink::new(
+            "stdout".to_owned(),
+            report::table(),
+            io::stdout(),
+        )];
+        if let Some(path) = files.run {
+            sinks.push(Sink::new(
+                format!("`{path}`"),
+                report::jsonl(),
+                create(path)?,
+            ));
+        }
+        let mut opening = String::new();
+        if let Some(path) = files.json {
+            let (path, file) = create_beside(path)?;
+            opening = format!("# Writing JSON output to {path}\n");
+            sinks.push(Sink::new(format!("`{path}`"), report::nccl_json(), file));
         }
         Ok(Self {
             sinks,
+            opening,
             remarked: None,
         })
     }
 
     pub(super) fn begin(&mut self, header: &Header) -> Result<(), Fault> {
+        let opening = std::mem::take(&mut self.opening);
+        let stdout = &mut self.sinks[0];
+        let told = stdout.out.write_all(opening.as_bytes());
+        told.map_err(|error| output(&error, &stdout.name))?;
         self.each(|report, out| report.begin(header, out))
     }
 
@@ -91,12 +122,34 @@ impl Output {
             let written = write(&mut *sink.report, &mut *sink.out);
             if let Err(error) = written.and_then(|()| sink.out.flush()) {
                 sink.is_broken = true;
-                outcome = outcome.and(Err(Fault::new(Kind::Output, error.to_string())
-                    .while_doing(format!("writing {}", sink.name))));
+                outcome = outcome.and(Err(output(&error, &sink.name)));
             }
         }
         outcome
     }
+}
+
+fn output(error: &io::Error, place: &str) -> Fault {
+    Fault::new(Kind::Output, error.to_string()).while_doing(format!("writing {place}"))
+}
+
+/// The file, or the first of `path.0`, `path.1` and so on that does not exist yet.
+///
+/// # Source
+/// nccl-tests 2.19.6, `src/util.cu`, `jsonOutputInit`.
+fn create_beside(path: &str) -> Result<(String, File), Fault> {
+    let others = (0u32..).map(|number| format!("{path}.{number}"));
+    for path in std::iter::once(path.to_owned()).chain(others) {
+        match File::create_new(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(output(&error, &format!("`{path}`"))),
+        }
+    }
+    Err(Fault::new(
+        Kind::Output,
+        format!("there is no free name beside `{path}`"),
+    ))
 }
 
 fn create(path: &str) -> Result<File, Fault> {
@@ -154,8 +207,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.jsonl");
         std::fs::write(&path, "kept").unwrap();
-        let fault = Output::open(path.to_str()).err().unwrap();
+        let files = |run, json| Files { run, json };
+        let fault = Output::open(files(path.to_str(), None)).err().unwrap();
         assert_eq!(fault.kind, Kind::Output);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");
+        for name in ["run.jsonl.0", "run.jsonl.1"] {
+            let output = Output::open(files(None, path.to_str())).unwrap();
+            assert!(
+                output.opening.ends_with(&format!("{name}\n")),
+                "{}",
+                output.opening
+            );
+            assert!(folder.path().join(name).exists());
+        }
     }
 }

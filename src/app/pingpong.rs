@@ -59,7 +59,7 @@ fn take_part(args: &PingpongArgs, env: &Env, clock: &Arc<dyn Clock>) -> Result<u
         args,
         env,
         here,
-        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::Own),
+        exit: Exit::new(&joined.meeting, Arc::clone(clock), Codes::Own, None),
         joined,
         clock: Arc::clone(clock),
     };
@@ -177,6 +177,7 @@ impl Process<'_> {
                 nccl_lib: None,
                 env: self.env.clone(),
                 seed,
+                comm: backend::CommWish::default(),
             },
         })
     }

@@ -24,14 +24,9 @@ impl Process<'_> {
         common: &Common<'_>,
         narrator: Option<&mut Narrator<'_>>,
     ) -> Result<Tally, Fault> {
-        let lanes = if self.args.backend.lanes_share_a_thread() {
-            self.args.gpus
-        } else {
-            1
-        };
-        let threads = self.args.threads * self.args.gpus / lanes;
+        let lanes = self.lanes();
         let planes: Vec<Arc<dyn Bootstrap>> =
-            ThreadPlane::join(self.plane(), threads as usize, Arc::clone(&self.clock))
+            ThreadPlane::join(self.plane(), common.threads_each, Arc::clone(&self.clock))
                 .into_iter()
                 .map(|plane| Arc::new(plane) as Arc<dyn Bootstrap>)
                 .collect();

@@ -3,18 +3,20 @@
 //! Every thread of the world goes through the same steps; the first one also writes.
 
 use super::berths::Berths;
+use super::memory::Gauge;
+use super::memory_limit::clamp;
+use super::memory_limit::memory_limit;
 use super::narrator::Narrator;
+use super::path;
 use crate::backend::Backend;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
-use crate::base::Bytes;
 use crate::base::Clock;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
 use crate::base::Rank;
 use crate::base::fault::Place;
-use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::collective::Collective;
@@ -27,6 +29,7 @@ use crate::plan;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
 use crate::record::BandwidthFloor;
+use crate::record::MemoryUse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,26 +39,31 @@ pub(super) struct Common<'a> {
     pub(super) backend: &'static dyn Backend,
     pub(super) berths: &'a Berths,
     pub(super) spec: PlanSpec,
+    /// Sizes that do not fit into memory are left out; else they are an error.
+    pub(super) may_clamp: bool,
     pub(super) average: Average,
     /// The mean bus bandwidth that is asked for, where one is.
     pub(super) floor_gbps: Option<f64>,
     pub(super) exit: super::ending::Exit,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) path: Arc<path::Watch>,
     pub(super) rules: Rules,
     pub(super) init_limit: Duration,
+    /// Engine threads of each process.
+    pub(super) threads_each: usize,
 }
 
 /// What a run came to; the same on every thread of the world.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) figures: Figures,
+    /// The bytes did not go the way that was required.
+    pub(super) path_missed: bool,
+    /// What the run took of the devices' memory, where that was asked for and is known.
+    pub(super) memory: Option<MemoryUse>,
     /// How the run stands against the bandwidth that is asked for, where one is.
     pub(super) floor: Option<BandwidthFloor>,
 }
-
-/// The size limit that memory sets, as all threads agreed on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limit(pub(super) Option<Bytes>);
 
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
@@ -65,7 +73,7 @@ impl Tally {
             5
         } else if self.figures.measured == 0 {
             3
-        } else if self.floor.is_some_and(|floor| !floor.met) {
+        } else if self.path_missed || self.floor.is_some_and(|floor| !floor.met) {
             6
         } else {
             0
@@ -88,23 +96,50 @@ pub(super) fn work(
     let mut session = open(common, seat, plane)?;
     let opened = common.clock.now();
     common.exit.add(session.aborter());
+    common.path.opened();
     let limit = memory_limit(common, seat, &*session, plane)?;
-    let spec = clamp(&common.spec, limit)?;
+    let spec = clamp(&common.spec, limit, common.may_clamp)?;
     agree_on_plan(common, &spec, plane)?;
     let call = call(spec.collective, &*session);
+    let mut gauge =
+        Gauge::wished(&spec.tweaks, &*session, seat.ranks.len()).map_err(at_place(common, seat))?;
     let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
+    let prepared = engine.prepare(spec.tweaks.registration);
+    let notes = prepared.map_err(at_place(common, seat))?;
     let allocated = common.clock.now();
+    if let Some(gauge) = &mut gauge {
+        gauge.buffers(&engine).map_err(at_place(common, seat))?;
+    }
     prove_checker(common, &spec, seat, plane, &mut engine)?;
     if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.note(notes);
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
+        narrator.seen(common.path.seen(&seat.host));
         narrator.begin(&spec, limit, call)?;
     }
-    let tally = sweep(common, &spec, &mut engine, narrator)?;
+    let ours = path::Ours {
+        seat,
+        berths: common.berths,
+        plane,
+    };
+    common.path.before(&ours)?;
+    let mut tally = sweep(common, &spec, &mut engine, (narrator.as_deref_mut(), &ours))?;
+    tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
+    if let Some(mut gauge) = gauge {
+        gauge.operations(&engine).map_err(at_place(common, seat))?;
+        let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
+        tally.memory = Some(all);
+    }
     plane.pulse().enter("closing the communicator");
     drop(session);
     plane.barrier(step("the end of the run", common.init_limit))?;
     Ok(tally)
+}
+
+/// Adds to a fault where it happened.
+fn at_place<'a>(common: &'a Common<'_>, seat: &'a ThreadSeat) -> impl Fn(Fault) -> Fault + 'a {
+    |fault| fault.at(place(common, seat))
 }
 
 fn open(
@@ -141,64 +176,6 @@ fn split<T>(result: Result<T, Fault>) -> (Option<T>, Result<(), Fault>) {
     match result {
         Ok(value) => (Some(value), Ok(())),
         Err(fault) => (None, Err(fault)),
-    }
-}
-
-/// The least over all ranks of what two buffers may take: free memory after the communicator is
-/// made, shared fairly where ranks share a device, less a reserve for what libraries allocate late.
-fn memory_limit(
-    common: &Common<'_>,
-    seat: &ThreadSeat,
-    session: &dyn Session,
-    plane: &dyn Bootstrap,
-) -> Result<Limit, Fault> {
-    let mut mine: Option<u64> = None;
-    let mut outcome = Ok(());
-    for (lane, &rank) in seat.ranks.iter().enumerate() {
-        match session.free_memory(lane) {
-            Ok(Some(free)) => {
-                let share = buffer_limit(free.0, common.berths.sharers(rank));
-                mine = Some(mine.map_or(share, |least| least.min(share)));
-            }
-            Ok(None) => {}
-            Err(fault) => outcome = Err(fault.at(place(common, seat))),
-        }
-    }
-    plane.agree(step("the free memory", common.init_limit), outcome)?;
-    let said = plane.decide(
-        step("the memory limit", common.init_limit),
-        &bootstrap::encode(&mine)?,
-        &least,
-    )?;
-    let least: Option<u64> = bootstrap::decode(&said)?;
-    Ok(Limit(least.map(Bytes)))
-}
-
-/// The least of all that have a limit.
-fn least(said: &[Vec<u8>]) -> Result<Vec<u8>, Fault> {
-    let mut least: Option<u64> = None;
-    for bytes in said {
-        let theirs: Option<u64> = bootstrap::decode(bytes)?;
-        least = [least, theirs].into_iter().flatten().min();
-    }
-    bootstrap::encode(&least)
-}
-
-/// Bytes for each of a rank's two buffers.
-fn buffer_limit(free: u64, sharers: u64) -> u64 {
-    let reserve = (free / 16).min(2 << 30);
-    (free - reserve) / sharers.max(1) / 2
-}
-
-fn clamp(spec: &PlanSpec, limit: Limit) -> Result<PlanSpec, Fault> {
-    match limit.0 {
-        Some(limit) if limit < spec.sweep.min => Err(Fault::new(
-            Kind::Missing,
-            format!("there is not enough memory: buffers of {limit} are the most, the smallest size is {}", spec.sweep.min),
-        )
-        .hint("start with a smaller size, `-b`")),
-        Some(limit) => Ok(PlanSpec { sweep: spec.sweep.clamped(limit), ..spec.clone() }),
-        None => Ok(spec.clone()),
     }
 }
 
@@ -280,7 +257,7 @@ fn sweep(
     common: &Common<'_>,
     spec: &PlanSpec,
     engine: &mut Engine<'_>,
-    mut narrator: Option<&mut Narrator<'_>>,
+    (mut narrator, ours): (Option<&mut Narrator<'_>>, &path::Ours<'_>),
 ) -> Result<Tally, Fault> {
     let mut tally = Tally::default();
     let cycles = if spec.cycles == 0 {
@@ -293,7 +270,8 @@ fn sweep(
             let Some(measured) = engine.run(&job)? else {
                 continue;
             };
-            let row = super::narrator::row(job.case, measured, common.average);
+            let row = super::narrator::row(job.case, measured, common);
+            common.path.ran(&row, ours);
             tally.figures.add(&row);
             if let Some(narrator) = narrator.as_deref_mut() {
                 narrator.row(&row)?;
@@ -306,7 +284,7 @@ fn sweep(
     Ok(tally)
 }
 
-fn step(name: &str, limit: Duration) -> Step<'_> {
+pub(super) fn step(name: &str, limit: Duration) -> Step<'_> {
     Step { name, limit }
 }
 
@@ -331,27 +309,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_buffers_and_a_reserve_fit_into_each_ranks_share() {
-        let limit = buffer_limit(100 << 30, 4);
-        assert!(4 * 2 * limit <= (100 << 30) - (2 << 30) && limit > 12 << 30);
-        assert!(buffer_limit(139 << 30, 1) >= 16 << 30);
-        assert_eq!(buffer_limit(0, 0), 0);
-    }
-
-    #[test]
     fn a_run_that_measured_nothing_is_no_success_and_wrong_data_outweighs_it() {
         assert_eq!(Tally::default().exit_code(), 3);
         let figures = Figures {
             wrong_measurements: 1,
             ..Figures::default()
         };
-        assert_eq!(
-            Tally {
-                figures,
-                floor: None
-            }
-            .exit_code(),
-            5
-        );
+        let tally = Tally {
+            figures,
+            path_missed: true,
+            ..Tally::default()
+        };
+        assert_eq!(tally.exit_code(), 5);
     }
 }

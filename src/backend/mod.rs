@@ -1,11 +1,14 @@
 //! Who runs a collective: the library under test, the CPU, or a cost model.
 
+mod extras;
 mod host;
 mod machine;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod nccl;
 mod sim;
+
+pub use extras::{CommWish, Events, Extras, Graphs, Registrar};
 
 use crate::base::pattern::{Recipe, Stretch};
 use crate::base::{Buffer, Bytes, Clock, Env, Fault, Rank, Span, World};
@@ -35,6 +38,8 @@ pub struct Wish {
     pub env: Env,
     /// Seed of what is simulated.
     pub seed: u64,
+    /// What the communicator is told beside the defaults.
+    pub comm: CommWish,
 }
 
 /// What a backend found in this process.
@@ -96,6 +101,14 @@ pub trait Backend: Debug + Sync {
         None
     }
 
+    /// `Ok` where it can heed what the communicator is to be told; no backend passes over it in silence.
+    ///
+    /// # Errors
+    /// `Unsupported`, naming the option.
+    fn heed(&self, wish: CommWish) -> Result<(), Fault> {
+        wish.require_none(self.name())
+    }
+
     /// Loads its libraries and lists this process's devices; creates nothing.
     ///
     /// # Errors
@@ -122,7 +135,9 @@ pub trait Abort: Debug + Send + Sync {
 }
 
 /// An open communicator as one engine thread sees it: some ranks ("lanes"), each with its own buffers and stream.
-pub trait Session {
+///
+/// What it may have besides is [`Extras`].
+pub trait Session: Extras {
     /// The verbs of lane `lane`.
     fn ops(&self, lane: usize) -> &dyn Ops;
 
@@ -176,9 +191,4 @@ pub trait Session {
 
     /// What ends this session's waits from another thread.
     fn aborter(&self) -> Arc<dyn Abort>;
-
-    /// The clock to time with, where it is not the run's: a cost model's.
-    fn clock(&self) -> Option<Arc<dyn Clock>> {
-        None
-    }
 }

@@ -13,13 +13,19 @@ pub fn rfc3339(since_1970: Duration) -> String {
     format!("{date}T{time}.{:03}Z", since_1970.subsec_millis())
 }
 
-/// `2026-11-29 15:17:39` for an RFC 3339 text in UTC, `offset_s` seconds later; `None` if it is no such text.
-pub fn local_text(utc: &str, offset_s: i32) -> Option<String> {
-    let (date, time) = civil(seconds_of(utc)? + i64::from(offset_s));
-    Some(format!("{date} {time}"))
+/// `2026-11-29 14:17:39` for seconds since 1970 in UTC.
+pub fn text(seconds: i64) -> String {
+    let (date, time) = civil(seconds);
+    format!("{date} {time}")
 }
 
-fn seconds_of(utc: &str) -> Option<i64> {
+/// `2026-11-29 15:17:39` for an RFC 3339 text in UTC, `offset_s` seconds later; `None` if it is no such text.
+pub fn local_text(utc: &str, offset_s: i32) -> Option<String> {
+    seconds_of(utc).map(|seconds| text(seconds + i64::from(offset_s)))
+}
+
+/// Seconds since 1970 of an RFC 3339 text in UTC; `None` if it is no such text.
+pub fn seconds_of(utc: &str) -> Option<i64> {
     let (date, time) = utc.strip_suffix('Z')?.split_once('T')?;
     let [year, month, day] = numbers(date, '-')?;
     let [hour, minute, second] = numbers(time.split('.').next()?, ':')?;

@@ -1,6 +1,7 @@
 //! What a command line asks for, as plain data: every value read and in range.
 
 use super::Guise;
+use super::path::PathWish;
 use crate::backend::Backend;
 use crate::base::split::Split;
 use crate::digest::Average;
@@ -11,6 +12,10 @@ use std::time::Duration;
 
 /// `ncclbench COLLECTIVE …`, read and checked.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are switches of the command line, each apart from the others"
+)]
 pub struct Args {
     /// As which program this one was called.
     pub guise: Guise,
@@ -38,6 +43,8 @@ pub struct Args {
     pub host_label: Option<String>,
     /// Two ranks on one GPU are allowed.
     pub allow_shared_gpu: bool,
+    /// Sizes that do not fit into memory are an error instead of being left out.
+    pub no_clamp: bool,
     /// The NCCL library to load.
     pub nccl_lib: Option<String>,
     /// Where the run's file goes.
@@ -52,6 +59,8 @@ pub struct Args {
     pub timeout_batch: Option<Duration>,
     /// Seed of the data and of what is simulated; none draws a fresh one.
     pub seed: Option<u64>,
+    /// What to find out about the network path.
+    pub path: PathWish,
     /// Print the plan and end.
     pub dry_run: bool,
     /// What a person must be told about the options: those of nccl-tests that it changes with a warning.

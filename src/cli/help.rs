@@ -1,5 +1,6 @@
 //! Longer texts: what follows the options in `--help`, and `--list`.
 
+use super::COMMANDS;
 use crate::backend;
 use crate::base::{DataType, Fault, RedOp};
 use crate::collective;
@@ -8,13 +9,15 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 /// Printed below the options.
-pub(super) const AFTER: &str = "\
-Commands:
-  import  nccl-tests' output as runs' files
-  links   make links under nccl-tests' names, so that scripts written for it run this program
-  path    which way a recorded run's bytes went: EFA, InfiniBand, TCP
-  where   how the processes were started and what each sees: the first thing to run on a new cluster
+pub(super) fn after() -> String {
+    let mut text = "Commands, each with a `--help` of its own:\n".to_owned();
+    for command in COMMANDS {
+        let _ = writeln!(text, "  {:<11}{}", command.name, command.summary);
+    }
+    text + "\n" + AFTER
+}
 
+const AFTER: &str = "\
 Examples:
   ncclbench allreduce -b 8 -e 16G -g 8            all sizes from 8 B to 16 GiB, 8 GPUs of this host
   ncclbench alltoall -b 1M -e 8G --spawn 8        one process for each GPU
@@ -32,6 +35,7 @@ Exit codes:
   3  environment: library, device, memory, launch, output; or nothing could be measured
   4  other ranks: a timeout, a lost rank, a disagreement; or a signal ended the run
   5  wrong data
+  6  a gate was not met: `--require-path`
 ";
 
 /// The page that `help` or `help COMMAND` shows.
@@ -39,23 +43,16 @@ Exit codes:
 /// # Errors
 /// `Usage` for a command that has none.
 pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
-    match command.map(|word| word.to_string_lossy().into_owned()) {
-        None => Ok(help()),
-        #[cfg(feature = "mpi")]
-        Some(word) if word == super::pingpong::NAME => Ok(super::pingpong::help()),
-        Some(word) if word == super::import::NAME => Ok(super::import::help()),
-        Some(word) if word == super::path::NAME => Ok(super::path::help()),
-        Some(word) if word == super::whereabouts::NAME => Ok(super::whereabouts::help()),
-        Some(word) if word == super::links::NAME => Ok(super::links::help()),
-        Some(word) => Err(Fault::usage(format!(
-            "there is no help on `{word}`; accepted: {}, {}, {}, {}",
-            super::import::NAME,
-            super::links::NAME,
-            super::path::NAME,
-            super::whereabouts::NAME
-        ))
-        .hint("run `ncclbench --help` for the options of a measurement")),
-    }
+    let Some(word) = command.map(|word| word.to_string_lossy().into_owned()) else {
+        return Ok(help());
+    };
+    let found = COMMANDS.iter().find(|command| command.name == word);
+    found.map(|command| (command.help)()).ok_or_else(|| {
+        let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        let names = names.join(", ");
+        Fault::usage(format!("there is no help on `{word}`; accepted: {names}"))
+            .hint("run `ncclbench --help` for the options of a measurement")
+    })
 }
 
 /// The text of `--help`.

@@ -9,8 +9,13 @@ use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "import";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "import",
+    summary: "nccl-tests' output as runs' files",
+    help,
+    parse,
+};
 
 /// `ncclbench import …`, read and checked.
 #[derive(Debug, Clone)]
@@ -66,7 +71,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -80,6 +85,6 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
 }
 
 /// The page of `help import`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

@@ -13,9 +13,12 @@ mod options;
 mod path;
 #[cfg(feature = "mpi")]
 mod pingpong;
+mod plot;
 mod refusal;
 mod registry;
+mod report;
 mod resolve;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod tweaks;
@@ -28,8 +31,12 @@ pub use guise::Guise;
 pub use import::ImportArgs;
 pub use links::LinksArgs;
 pub use path::PathArgs;
+pub use path::PathWish;
 #[cfg(feature = "mpi")]
 pub use pingpong::PingpongArgs;
+pub use plot::{PictureFormat, PlotArgs};
+pub use report::ReportArgs;
+pub use sources::Sources;
 pub use whereabouts::WhereArgs;
 
 use crate::base::{Env, Fault};
@@ -47,6 +54,10 @@ pub enum Parsed {
     Pingpong(Box<PingpongArgs>),
     /// Turn nccl-tests' output into runs' files.
     Import(Box<ImportArgs>),
+    /// Draw runs.
+    Plot(Box<PlotArgs>),
+    /// Write a document about runs.
+    Report(Box<ReportArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -60,41 +71,25 @@ pub enum Parsed {
 /// A first word that is not a collective.
 struct Command {
     name: &'static str,
+    /// Its line in `--help`.
+    summary: &'static str,
+    /// Its page of help.
+    help: fn() -> String,
     /// Reads the whole command line, the program's name included.
     parse: fn(&[OsString]) -> Result<Parsed, Fault>,
 }
 
-/// Every such word; a collective's command line is what none of them takes.
+/// Every such word besides `help` and `list`, in the order of `--help`; a collective's command line is
+/// what none of them takes.
 const COMMANDS: &[Command] = &[
-    Command {
-        name: "help",
-        parse: |argv| help::page(argv.get(2)).map(Parsed::Text),
-    },
-    Command {
-        name: "list",
-        parse: |_| Ok(Parsed::Text(help::list())),
-    },
+    import::COMMAND,
+    links::COMMAND,
+    path::COMMAND,
     #[cfg(feature = "mpi")]
-    Command {
-        name: pingpong::NAME,
-        parse: pingpong::parse,
-    },
-    Command {
-        name: links::NAME,
-        parse: links::parse,
-    },
-    Command {
-        name: import::NAME,
-        parse: import::parse,
-    },
-    Command {
-        name: path::NAME,
-        parse: path::parse,
-    },
-    Command {
-        name: whereabouts::NAME,
-        parse: whereabouts::parse,
-    },
+    pingpong::COMMAND,
+    plot::COMMAND,
+    report::COMMAND,
+    whereabouts::COMMAND,
 ];
 
 /// Reads a command line, the program's name included, and the variables that stand for options.
@@ -108,11 +103,14 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Pars
         return measure(&guise::written_out(&argv)?, &guise, env);
     }
     let word = argv.get(1).and_then(|word| word.to_str());
-    let command = COMMANDS.iter().find(|command| Some(command.name) == word);
-    command.map_or_else(
-        || measure(&argv, &guise, env),
-        |command| (command.parse)(&argv),
-    )
+    match word {
+        Some("help") => help::page(argv.get(2)).map(Parsed::Text),
+        Some("list") => Ok(Parsed::Text(help::list())),
+        _ => match COMMANDS.iter().find(|command| Some(command.name) == word) {
+            Some(command) => (command.parse)(&argv),
+            None => measure(&argv, &guise, env),
+        },
+    }
 }
 
 fn measure(argv: &[OsString], guise: &Guise, env: &Env) -> Result<Parsed, Fault> {

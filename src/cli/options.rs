@@ -20,7 +20,7 @@ use std::time::Duration;
     args_override_self = true,
     term_width = 100,
     override_usage = "ncclbench COLLECTIVE [OPTIONS]",
-    after_help = super::help::AFTER
+    after_help = super::help::after()
 )]
 pub(super) struct Options {
     /// What to measure, e.g. `allreduce`; `--list` names all. nccl-tests' names, such as
@@ -34,6 +34,8 @@ pub(super) struct Options {
     pub loops: LoopOptions,
     #[command(flatten)]
     pub world: WorldOptions,
+    #[command(flatten)]
+    pub path: super::path::RunOptions,
     #[command(flatten)]
     pub results: ResultOptions,
 
@@ -65,6 +67,9 @@ pub(super) struct SizeOptions {
     /// From one size to the next: add this many bytes; a factor above 1 wins [default: 1M]
     #[arg(short = 'i', long, value_name = "SIZE", value_parser = size, allow_negative_numbers = true)]
     pub stepbytes: Option<Bytes>,
+    /// Fail where the memory does not allow all sizes, instead of leaving the largest out
+    #[arg(long)]
+    pub no_clamp: bool,
     /// Element type, or `all`
     #[arg(short = 'd', long, value_name = "TYPE", default_value = "float")]
     pub datatype: String,

@@ -6,12 +6,17 @@ use crate::base::Fault;
 use crate::path::Gate;
 use crate::path::instance;
 use crate::path::instance::Instance;
-use clap::{CommandFactory as _, Parser};
+use clap::{Args, CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "path";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "path",
+    summary: "which way a recorded run's bytes went: EFA, InfiniBand, TCP",
+    help,
+    parse,
+};
 
 /// `ncclbench path …`, read and checked.
 #[derive(Debug, Clone)]
@@ -28,6 +33,61 @@ pub struct PathArgs {
     pub require: Option<Gate>,
     /// Print data instead of text.
     pub json: bool,
+}
+
+/// What a run is to find out about its own path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathWish {
+    /// Whether NCCL's log and the counters are looked at.
+    pub watch: bool,
+    /// What the path must be.
+    pub require: Option<Gate>,
+    /// The folder that `/sys` and `/proc` are read under.
+    pub root: PathBuf,
+}
+
+/// The options of a run that are about its path.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Network path")]
+pub(super) struct RunOptions {
+    /// Exit 6 unless the bytes went by `efa`, `infiniband`, `nvlink`, or `any` of the fast ways
+    #[arg(long, value_name = "PATH", value_parser = gate)]
+    pub require_path: Option<Gate>,
+    /// Leave NCCL's log and the NICs' counters alone, and give no verdict on the path
+    #[arg(long, conflicts_with = "require_path")]
+    pub no_path: bool,
+    /// Read the counters under `DIR/sys` and `DIR/proc` instead of `/sys` and `/proc`; for tests
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "/",
+        hide_default_value = true
+    )]
+    pub path_root: PathBuf,
+}
+
+impl RunOptions {
+    /// What is wished, where `backend` runs it.
+    ///
+    /// # Errors
+    /// `Usage` where a path is required of a backend that has none.
+    pub(super) fn wish(self, backend: &str) -> Result<PathWish, Fault> {
+        if let Some(gate) = self.require_path.filter(|_| backend != "nccl") {
+            return Err(Fault::usage(format!(
+                "`--require-path {}` is for backend `nccl`; `{backend}` has no path to judge",
+                gate.name()
+            )));
+        }
+        Ok(PathWish {
+            watch: !self.no_path && backend == "nccl",
+            require: self.require_path,
+            root: self.path_root,
+        })
+    }
+}
+
+fn gate(text: &str) -> Result<Gate, String> {
+    text.parse().map_err(|fault: Fault| fault.message)
 }
 
 /// Says from recorded evidence which way a run's bytes went: EFA, InfiniBand, TCP or none
@@ -61,8 +121,8 @@ struct Options {
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
     /// Exit 6 unless the path is `efa`, `infiniband`, `nvlink`, or `any` of the fast ones
-    #[arg(long, value_name = "PATH")]
-    require_path: Option<String>,
+    #[arg(long, value_name = "PATH", value_parser = gate)]
+    require_path: Option<Gate>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -96,16 +156,11 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
     };
-    let gate = options
-        .require_path
-        .as_deref()
-        .map(str::parse)
-        .transpose()?;
     let instance = options.instance.as_deref().map(known).transpose()?;
     let (before, after) = (options.counters_before, options.counters_after);
     if before.len() != after.len() {
@@ -120,7 +175,7 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
         counters: before.into_iter().zip(after).collect(),
         instance,
         run: options.run,
-        require: gate,
+        require: options.require_path,
         json: options.json,
     })))
 }
@@ -137,6 +192,6 @@ fn known(text: &str) -> Result<&'static Instance, Fault> {
 }
 
 /// The page of `help path`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

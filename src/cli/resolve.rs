@@ -40,7 +40,9 @@ pub(super) fn resolve(
     let step = step(&options.sizes, guise);
     let results = options.results;
     let timeout_init = positive("--timeout-init", results.timeout_init)?;
+    let backend = registry::backend_of(options.world.backend.as_deref(), env)?;
     Ok(Args {
+        path: options.path.wish(backend.name())?,
         guise: guise.clone(),
         plan: plan(what, (&options.sizes, step), &options.loops, tweaks, env)?,
         split: nccl_tests::split(env)?,
@@ -50,7 +52,8 @@ pub(super) fn resolve(
         average: Average::ALL[options.loops.average as usize],
         table_release: results.compat,
         timestamps: results.report_timestamps,
-        backend: registry::backend_of(options.world.backend.as_deref(), env)?,
+        backend,
+        no_clamp: options.sizes.no_clamp,
         allow_shared_gpu: options.world.allow_shared_gpu,
         nccl_lib: options.world.nccl_lib.clone(),
         host_label: options.world.host_label.clone(),

@@ -306,6 +306,8 @@ proptest! {
             Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
             #[cfg(feature = "mpi")]
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
+            Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
+            Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
             Ok(Parsed::Import(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Where(args)) => {

@@ -57,6 +57,12 @@ pub trait Collective: Debug + Sync {
     /// busbw / algbw; finite for every world.
     fn bus_factor(&self, world: World) -> f64;
 
+    /// With how many other ranks a rank exchanges messages, where those are few whatever the world: a
+    /// library may then spare resources.
+    fn p2p_peers(&self) -> Option<u32> {
+        None
+    }
+
     /// How many times [`Collective::launch`] is called for one operation, each time with the next
     /// `call.round`. What one round receives only a later one may send: rounds are never in one group.
     fn rounds(&self, _world: World) -> u32 {

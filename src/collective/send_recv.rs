@@ -42,6 +42,14 @@ impl Collective for SendRecv {
         1.0
     }
 
+    /// The one before and the next one.
+    ///
+    /// # Source
+    /// nccl-tests 2.19.6, `src/sendrecv.cu`, `SendRecvInitCommConfig`.
+    fn p2p_peers(&self) -> Option<u32> {
+        Some(2)
+    }
+
     fn launch(&self, ops: &dyn Ops, call: &Call, _layout: &Layout) -> Result<(), Fault> {
         let (rank, n) = (ops.rank(), ops.world().0);
         ops.group(&mut || {

@@ -44,8 +44,12 @@ const POLLS_BETWEEN_LOOKS: u32 = 256;
 impl Engine<'_> {
     /// Times one job from a common start line.
     pub(super) fn time(&mut self, job: &Job) -> Result<Timing, Fault> {
+        self.prepare_marks(&job.case)?;
         self.plane.start_line(self.step("the start line"))?;
         match self.rules.blocking {
+            _ if self.rules.tweaks.graph_launches > 0 => {
+                self.time_graph(job, self.rules.tweaks.graph_launches)
+            }
             Blocking::BarrierOutside => self.time_each_iteration(job),
             _ => self.time_all(job),
         }
@@ -54,8 +58,10 @@ impl Engine<'_> {
     fn time_all(&mut self, job: &Job) -> Result<Timing, Fault> {
         let start = self.clock.now();
         for iteration in 0..job.case.iterations {
+            self.mark_start(iteration)?;
             self.iterate(job, iteration)?;
         }
+        self.mark_start(job.case.iterations)?;
         let issue = self.since(start);
         self.drain()?;
         Ok(Timing {
@@ -68,9 +74,11 @@ impl Engine<'_> {
         let mut sum = Timing::default();
         for iteration in 0..job.case.iterations {
             let start = self.clock.now();
+            self.mark_start(iteration)?;
             self.iterate(job, iteration)?;
             sum.issue += self.since(start);
             self.drain()?;
+            self.mark_end(iteration)?;
             sum.total += self.since(start);
             self.plane
                 .start_line(self.step("the barrier after an iteration"))?;
@@ -80,7 +88,7 @@ impl Engine<'_> {
 
     /// One iteration: `ops_per_batch` operations, in one group if there are several. Where an
     /// operation has rounds, the group is one round of all of them.
-    fn iterate(&mut self, job: &Job, iteration: u32) -> Result<(), Fault> {
+    pub(super) fn iterate(&mut self, job: &Job, iteration: u32) -> Result<(), Fault> {
         let m = job.case.ops_per_batch;
         let first = u64::from(iteration) * u64::from(m);
         for round in 0..job.what.rounds(self.world) {
@@ -123,7 +131,7 @@ impl Engine<'_> {
         })
     }
 
-    fn since(&self, start: Duration) -> Duration {
+    pub(super) fn since(&self, start: Duration) -> Duration {
         self.clock.now().saturating_sub(start)
     }
 

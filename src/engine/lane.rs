@@ -1,5 +1,6 @@
 //! One rank of an engine thread: its buffers, and which part of them an operation uses.
 
+use super::tweaks;
 use crate::backend::Session;
 use crate::base::Buffer;
 use crate::base::Bytes;
@@ -12,6 +13,7 @@ use crate::base::World;
 use crate::collective::Call;
 use crate::record::Case;
 use crate::record::InPlace;
+use crate::record::Tweaks;
 
 /// The ranks of one engine thread.
 #[derive(Debug, Clone)]
@@ -37,20 +39,24 @@ pub(super) struct Lane {
     pub(super) host: String,
     send: Buffer,
     recv: Buffer,
+    /// Elements before the first that operations use.
+    unalign: u64,
 }
 
-/// Gives every rank its two buffers of `capacity` bytes.
+/// Gives every rank its two buffers of `capacity` bytes, and what tweaks need beyond it.
 pub(super) fn allocate(
     session: &mut dyn Session,
     seats: &Seats,
     capacity: Bytes,
+    rarer: &Tweaks,
 ) -> Result<Vec<Lane>, Fault> {
+    let len = Bytes(capacity.0.saturating_add(tweaks::padding(rarer).0));
     let mut lanes = Vec::with_capacity(seats.ranks.len());
     for (index, (&rank, &gpu)) in seats.ranks.iter().zip(&seats.gpus).enumerate() {
         let mut alloc = || {
             session
-                .alloc(index, capacity)
-                .while_doing(|| format!("allocating a buffer of {capacity} on rank {rank}"))
+                .alloc(index, len)
+                .while_doing(|| format!("allocating a buffer of {len} on rank {rank}"))
         };
         let (send, recv) = (alloc()?, alloc()?);
         lanes.push(Lane {
@@ -59,6 +65,7 @@ pub(super) fn allocate(
             host: seats.host.clone(),
             send,
             recv,
+            unalign: rarer.unalign_count.into(),
         });
     }
     Ok(lanes)
@@ -80,7 +87,7 @@ impl Lane {
         let width = case.dtype.size();
         let slot = |buffer, index: u64, count: u64| Span {
             buffer,
-            offset: shift + index * width,
+            offset: shift + (self.unalign + index) * width,
             len: count * width,
         };
         let rank = u64::from(self.rank.0);

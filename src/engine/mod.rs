@@ -5,16 +5,20 @@
 
 pub mod batch;
 pub mod clock;
+mod graph;
 mod lane;
+mod marks;
 pub mod pair;
 mod self_test;
 #[cfg(test)]
 mod tests;
+mod tweaks;
 mod verify;
 pub mod watch;
 
 pub use clock::SystemClock;
 pub use lane::Seats;
+pub use tweaks::padding;
 pub use watch::Watch;
 
 use crate::backend::Session;
@@ -34,6 +38,7 @@ use crate::record::Blocking;
 use crate::record::Case;
 use crate::record::Mismatches;
 use crate::record::Sample;
+use crate::record::Tweaks;
 use serde::Deserialize;
 use serde::Serialize;
 use std::sync::Arc;
@@ -54,6 +59,8 @@ pub struct Rules {
     pub launches_block: bool,
     /// Seed of the data; every check draws a fresh one from it.
     pub seed: u64,
+    /// What is different from the usual loop.
+    pub tweaks: Tweaks,
 }
 
 /// What a job gave.
@@ -84,13 +91,16 @@ struct Told {
     time_us: f64,
     issue_us: f64,
     found: Option<Mismatches>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    iterations_us: Vec<f64>,
 }
 
 impl<'a> Engine<'a> {
-    /// Allocates a send and a receive buffer of `capacity` bytes on each lane.
+    /// Allocates a send and a receive buffer of `capacity` bytes on each lane, and what the tweaks need
+    /// beyond it.
     ///
     /// # Errors
-    /// `Call` where the memory is not to be had.
+    /// `Call` where the memory is not to be had, `Usage` for tweaks that exclude each other.
     pub fn new(
         session: &'a mut dyn Session,
         plane: &'a dyn Bootstrap,
@@ -100,7 +110,8 @@ impl<'a> Engine<'a> {
         rules: Rules,
     ) -> Result<Self, Fault> {
         let world = seats.world;
-        let lanes = lane::allocate(session, seats, capacity)?;
+        tweaks::check(&rules.tweaks, rules.blocking)?;
+        let lanes = lane::allocate(session, seats, capacity, &rules.tweaks)?;
         let clock = session.clock().unwrap_or(clock);
         Ok(Self {
             session,
@@ -151,8 +162,9 @@ impl<'a> Engine<'a> {
         }
         self.enter(&job.case, "measuring");
         let timing = self.time(job)?;
+        let iterations_us = self.iteration_times(&job.case)?;
         let found = self.check(job)?;
-        self.gather(&job.case, timing, found)
+        self.gather(&job.case, timing, iterations_us, found)
     }
 
     /// One untimed operation on fresh data, and agreement on whether there is such a thing here.
@@ -202,15 +214,18 @@ impl<'a> Engine<'a> {
         &self,
         case: &Case,
         timing: batch::Timing,
+        iterations_us: Vec<f64>,
         found: Option<Mismatches>,
     ) -> Result<Measured, Fault> {
         self.enter(case, "gathering");
-        let per_op = f64::from(case.iterations) * f64::from(case.ops_per_batch);
+        let launches = f64::from(self.rules.tweaks.graph_launches.max(1));
+        let per_op = f64::from(case.iterations) * f64::from(case.ops_per_batch) * launches;
         let micros = |spent: Duration| spent.as_secs_f64() * 1e6 / per_op;
         let told = Told {
             time_us: micros(timing.total),
             issue_us: micros(timing.issue),
             found,
+            iterations_us,
         };
         let mut sample = Sample::default();
         let mut all: Option<Mismatches> = None;
@@ -221,6 +236,9 @@ impl<'a> Engine<'a> {
             let told: Told = bootstrap::decode(&bytes)?;
             sample.time_us.push(told.time_us);
             sample.issue_us.push(told.issue_us);
+            if self.rules.tweaks.per_iteration.is_some() {
+                sample.iterations_us.push(told.iterations_us);
+            }
             if let Some(found) = told.found {
                 sample.wrong.push(found.wrong);
                 all.get_or_insert_default().add(found);

@@ -291,6 +291,7 @@ mod tests {
                 nccl_lib: None,
                 env: Env::default(),
                 seed: 1,
+                comm: backend::CommWish::default(),
             },
         }
     }

@@ -19,7 +19,8 @@ impl Engine<'_> {
     pub(super) fn fill(&mut self, job: &Job, recipe: &Recipe, slots: u64) -> Result<(), Fault> {
         for index in 0..self.lanes.len() {
             let first = self.lanes[index].call(&job.case, 0).send;
-            let room = self.capacity.0 - first.offset;
+            let shift = u64::from(self.rules.tweaks.unalign_count) * job.case.dtype.size();
+            let room = self.capacity.0 + shift - first.offset;
             let len = room.min(job.case.size.0 * (slots - 1) + first.len);
             self.session.fill(index, Span { len, ..first }, recipe)?;
         }
@@ -56,8 +57,7 @@ impl Engine<'_> {
             }
         }
         self.fill(job, &recipe, 1)?;
-        self.enqueue_once(job)?;
-        self.drain()?;
+        self.run_once(job)?;
         self.compare(job, &recipe)
     }
 

@@ -275,6 +275,7 @@ fn header(
         init_ms: BTreeMap::new(),
         sweep: None,
         conditions: None,
+        nccl_log: None,
     }
 }
 

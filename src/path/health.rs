@@ -11,7 +11,7 @@ use crate::record::path::{DeviceTraffic, Finding, HostTraffic, Verdict};
 const UNBALANCED: f64 = 1.25;
 
 /// Bytes for each device from which on rails are compared: small operations use few channels.
-const RAIL_BYTES: u64 = 16 << 20;
+const RAIL_BYTES: u64 = 4 << 20;
 
 /// Counters of packets that were sent again.
 pub(super) const RETRANSMITTED: &[&str] = &["retrans_pkts", "roce_adp_retrans", "packet_seq_err"];

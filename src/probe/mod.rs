@@ -5,6 +5,7 @@ pub mod cpu;
 pub mod host;
 pub mod interface;
 pub mod library;
+pub mod nccl_log;
 mod netlink;
 pub mod nics;
 pub mod rdma;

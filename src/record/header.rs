@@ -2,9 +2,11 @@
 
 use super::Conditions;
 use super::MemoryUse;
+use super::PathRecord;
 use super::Settings;
 use super::SweepRecord;
 use super::line::{all_finite, finite};
+use super::path::LogFacts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -107,6 +109,10 @@ pub struct Header {
     pub clamped_to_bytes: Option<u64>,
     /// What a reader must know: inexact checks, shared GPUs, skipped steps.
     pub notes: Vec<String>,
+    /// What NCCL's log on the first process said once the communicator was open; the verdict on the
+    /// path is the footer's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nccl_log: Option<LogFacts>,
     /// Milliseconds that the steps of initialisation took on the first rank.
     #[serde(serialize_with = "all_finite")]
     pub init_ms: BTreeMap<String, f64>,
@@ -154,6 +160,9 @@ pub struct Footer {
     /// The devices' state after the last measurement; none where the run was ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+    /// Which way the bytes went, where that was found out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathRecord>,
     /// The device memory that the run took, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,

@@ -12,10 +12,12 @@ pub mod header;
 pub mod history;
 pub mod key;
 pub mod line;
+pub mod matrix;
 pub mod memory;
 pub mod nics;
 pub mod path;
 pub mod per_iteration;
+pub mod published;
 pub mod quality;
 pub mod row;
 pub mod sample;
@@ -31,10 +33,12 @@ pub use gate::{Floor, Limits};
 pub use header::{BandwidthFloor, DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
 pub use key::RowKey;
 pub use line::{Line, Run};
+pub use matrix::{Pair, PairMatrix};
 pub use memory::MemoryUse;
 pub use nics::{NicCounters, NicReading};
 pub use path::PathRecord;
 pub use per_iteration::PerIteration;
+pub use published::Published;
 pub use quality::{
     Arrival, Distribution, Doubt, Mark, Percentiles, Quality, RankTimes, Sampling, Spent, Stop,
 };

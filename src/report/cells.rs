@@ -1,5 +1,19 @@
 //! Numbers as nccl-tests' columns show them: C's `%f`, `%e` and `%g`, without C.
 
+use crate::record::Case;
+
+/// The operator's column, which nccl-tests leaves empty for a hypercube.
+///
+/// # Source
+/// nccl-tests 2.19.6, `src/hypercube.cu`, `HyperCubeRunTest`.
+pub(super) fn redop(case: &Case) -> &'static str {
+    match case.redop {
+        Some(redop) => redop.name(),
+        None if case.collective == "hypercube" => "",
+        None => "none",
+    }
+}
+
 /// Two decimals, or as many as `width` leaves room for, or an exponent; right-aligned.
 ///
 /// # Source

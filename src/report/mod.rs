@@ -6,12 +6,19 @@ use crate::record::{Footer, Header, Row};
 use std::fmt::Debug;
 use std::io::{self, Write};
 
+pub mod about;
 pub mod cells;
+pub mod documents;
 mod jsonl;
+pub mod material;
+mod nccl_json;
+pub mod plot;
 mod table;
+#[cfg(test)]
+mod testing;
 
 /// Every format, in the order in which lists show them.
-pub const ALL: &[Format] = &[table::FORMAT, jsonl::FORMAT];
+pub const ALL: &[Format] = &[table::FORMAT, jsonl::FORMAT, nccl_json::FORMAT];
 
 /// A format by name.
 #[derive(Debug)]
@@ -50,6 +57,11 @@ pub trait Report: Debug + Send {
 /// The table that nccl-tests prints.
 pub fn table() -> Box<dyn Report> {
     (table::FORMAT.start)()
+}
+
+/// The JSON that nccl-tests writes for `-J`.
+pub fn nccl_json() -> Box<dyn Report> {
+    (nccl_json::FORMAT.start)()
 }
 
 /// JSON lines: the run's file.

@@ -59,17 +59,21 @@ pub(crate) fn run(
         gpus: seat.ranks.iter().map(|rank: &Rank| Some(rank.0)).collect(),
         host: seat.host.clone(),
     };
+    let tweaks = specs[0].tweaks;
     let rules = Rules {
-        blocking: Blocking::None,
+        blocking: specs[0].blocking,
         control_limit: Duration::from_mins(2),
         launches_block: false,
         seed: 7,
+        tweaks,
     };
     let most = specs.iter().map(|spec| plan::max_bytes(spec).0).max();
     // Room for two operations beside each other, so that buffers rotate.
     let capacity = Bytes(2 * most.unwrap_or(0) + 64);
     let clock = Arc::new(SystemClock);
     let mut engine = Engine::new(session, plane, clock, &seats, capacity, rules).unwrap();
+    let notes = engine.prepare(tweaks.registration).unwrap();
+    assert!(notes.is_empty(), "{notes:?}");
     let jobs = specs
         .iter()
         .flat_map(|spec| plan::jobs(spec, seat.world, 0).unwrap());

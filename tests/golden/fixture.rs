@@ -5,8 +5,8 @@ use ncclbench::base::{Bytes, DataType, GBps, Micros, RedOp, World};
 use ncclbench::digest::{self, Average, Figures};
 use ncclbench::plan::{self, PlanSpec, Work};
 use ncclbench::record::{
-    DeviceRecord, Footer, Header, LibraryRecord, Mismatches, Outcome, Row, SCHEMA, Sample,
-    SeatRecord, Spread, Tweaks,
+    DeviceRecord, Footer, Header, LibraryRecord, Mismatches, Outcome, PerIteration, Row, SCHEMA,
+    Sample, SeatRecord, Spread, Tweaks,
 };
 use ncclbench::{collective, report};
 use std::collections::BTreeMap;
@@ -65,18 +65,21 @@ impl Fixture {
     pub(crate) fn rows_of_json(&self, json: &str) -> Vec<Row> {
         let json: serde_json::Value = serde_json::from_str(json).unwrap();
         let results = json["results"].as_array().unwrap();
-        let halves = results
-            .iter()
-            .flat_map(|result| [&result["out_of_place"], &result["in_place"]]);
+        let halves = results.iter().flat_map(|result| {
+            ["out_of_place", "in_place"]
+                .map(|half| (&result[half], &result[format!("{half}_per_iter")]))
+        });
         let rows = self.cases().into_iter().zip(halves);
-        rows.map(|(case, half)| {
+        rows.map(|(case, (half, iterations))| {
             let sample = Sample {
                 time_us: vec![half["time"].as_f64().unwrap()],
                 issue_us: vec![0.0],
                 ..Sample::default()
             };
             let checked = half["nwrong"].as_f64().map(|_| Mismatches::default());
-            digest::row(case, &sample, checked, Average::Mean, String::new())
+            let at = "2026-11-29T14:17:39.000Z".to_owned();
+            digest::row(case, &sample, checked, Average::Mean, at)
+                .with_iterations(per_iteration(iterations))
         })
         .collect()
     }
@@ -92,6 +95,24 @@ impl Fixture {
         let average = after(self.text, "# Avg bus bandwidth    : ").trim();
         footer(0, average.parse().unwrap())
     }
+}
+
+/// The figures of single iterations, where there are any.
+fn per_iteration(json: &serde_json::Value) -> Option<PerIteration> {
+    let us = |name: &str| json[name].as_f64().unwrap();
+    json.is_object().then(|| PerIteration {
+        skipped: 0,
+        min_us: us("min_us"),
+        max_us: us("max_us"),
+        avg_us: us("avg_us"),
+        p50_us: us("p50_us"),
+        p95_us: us("p95_us"),
+        p99_us: us("p99_us"),
+        stdev_us: us("stdev_us"),
+        cv_pct: us("cv_pct"),
+        times_us: Vec::new(),
+        process_us: Vec::new(),
+    })
 }
 
 /// A run as the table shows it.
@@ -270,6 +291,7 @@ pub(crate) fn header() -> Header {
         plan: String::new(),
         clamped_to_bytes: None,
         notes: Vec::new(),
+        nccl_log: None,
         init_ms: BTreeMap::new(),
         sweep: None,
         conditions: None,

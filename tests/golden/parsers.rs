@@ -182,3 +182,50 @@ pub(crate) fn says_success(text: &str) -> bool {
         && !has("Test NCCL failure")
         && !has("Test failure")
 }
+
+/// Leading blanks, thirteen groups, every decimal of two digits or more.
+pub(crate) fn by_thirteen_groups(text: &str) -> Found {
+    let decimal = |word: &&str| {
+        word.len() >= 2
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let rows = text.lines().filter(|line| line.starts_with(' '));
+    rows.map(words)
+        .filter(|row| row.len() == 13 && [5, 6, 7, 9, 10, 11].iter().all(|at| decimal(&row[*at])))
+        .map(|row| found(row[0], row[7], row[11]))
+        .collect()
+}
+
+/// Less a launcher's tag; fields 7 and 11 of the row whose size is nearest to a target.
+pub(crate) fn nearest(text: &str, target: u64) -> Option<(u64, f64, f64)> {
+    let untagged = text.lines().map(|line| match line.split_once("<stdout>:") {
+        Some((_, line)) => line,
+        None => line,
+    });
+    let rows = untagged
+        .map(words)
+        .filter(|row| row.len() > 11 && is_number(row[0]));
+    let read = rows.map(|row| found(row[0], row[7], row[11]));
+    read.min_by_key(|(size, _, _)| size.abs_diff(target))
+}
+
+/// The label and one word, and nothing else on the line.
+pub(crate) fn average_by_whole_line(text: &str) -> Option<f64> {
+    let lines = text.lines().filter_map(|line| {
+        let rest = line.trim().strip_prefix('#')?.trim_start();
+        let rest = rest.strip_prefix("Avg bus bandwidth")?.trim_start();
+        match words(rest.strip_prefix(':')?).as_slice() {
+            [word] => word.parse().ok(),
+            _ => None,
+        }
+    });
+    let all: Vec<f64> = lines.collect();
+    (all.len() == 1).then(|| all[0])
+}
+
+/// The whole line that says that nothing is wrong.
+pub(crate) fn says_none_wrong(text: &str) -> bool {
+    text.contains("Out of bounds values : 0 OK")
+}

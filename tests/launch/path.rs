@@ -20,7 +20,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/nccl-logs")
 }
 
-fn fixture(name: &str) -> String {
+pub(crate) fn fixture(name: &str) -> String {
     fixtures().join(name).to_str().unwrap().to_owned()
 }
 
@@ -53,7 +53,7 @@ fn every_recorded_log_gets_the_verdict_that_its_name_ends_in() {
 }
 
 /// A host's tree with so many EFA devices, of which `dead` do not move, and two bridges.
-fn tree(root: &Path, devices: usize, bytes: u64, dead: &[usize], ethernet: u64) {
+pub(crate) fn tree(root: &Path, devices: usize, bytes: u64, dead: &[usize], ethernet: u64) {
     let put = |path: &str, text: &str| {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

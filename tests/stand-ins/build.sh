@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the stand-ins into a folder: DIR/libcuda.so.1, DIR/libnccl.so.2 and DIR/old/libnccl.so.2.
+# Builds the stand-ins into a folder: DIR/libcuda.so.1, DIR/libnccl.so.2 and DIR/old/
+# with both.
 #
 # Several builds may run at once; a library that is in use is replaced, not written to.
 set -euo pipefail
@@ -24,8 +25,9 @@ put() {
   mv "$2.new" "$2"
 }
 
-build -p stand-in-nccl --no-default-features
+build -p stand-in-nccl -p stand-in-cuda --no-default-features
 put "$built/libstand_in_nccl.so" "$out/old/libnccl.so.2"
+put "$built/libstand_in_cuda.so" "$out/old/libcuda.so.1"
 build -p stand-in-cuda -p stand-in-nccl
 put "$built/libstand_in_nccl.so" "$out/libnccl.so.2"
 put "$built/libstand_in_cuda.so" "$out/libcuda.so.1"

@@ -1,8 +1,13 @@
 //! The network path: `ncclbench path`, and what every run finds out about its own.
 
+mod log;
 mod offline;
+mod watch;
 
+pub(super) use log::Log;
 pub(super) use offline::run;
+pub(super) use watch::Ours;
+pub(super) use watch::Watch;
 
 use crate::base::Placement;
 use crate::record::Case;

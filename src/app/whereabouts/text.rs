@@ -1,5 +1,6 @@
 //! The report as people read it.
 
+use super::super::counted;
 use super::report::HostPart;
 use super::report::RankPart;
 use super::report::Report;
@@ -54,10 +55,6 @@ fn opening(report: &Report) -> String {
         line(&mut text, 0, &format!("note: {note}"));
     }
     text
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn host_part(text: &mut String, host: &HostPart) {

@@ -119,5 +119,5 @@ fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<HostSession, Fault> {
         links: RefCell::new(links),
         scratch: RefCell::new(Scratch::new()),
     };
-    Ok(HostSession::new(comm, &seat.host, stop))
+    Ok(HostSession::new(comm, seat, stop))
 }

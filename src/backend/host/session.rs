@@ -5,7 +5,11 @@ use super::comm::{Comm, bytes_of};
 use super::patience::Stop;
 use super::verbs::Verbs;
 use crate::backend::Abort;
+use crate::backend::Events;
+use crate::backend::Extras;
 use crate::backend::Session;
+use crate::backend::ThreadSeat;
+use crate::backend::extras::ClockMarks;
 use crate::backend::machine;
 use crate::base::Buffer;
 use crate::base::Bytes;
@@ -27,15 +31,17 @@ pub(super) struct HostSession {
     pub(super) verbs: Verbs,
     host: String,
     stop: Arc<Stop>,
+    marks: ClockMarks,
 }
 
 impl HostSession {
     /// Over an open communicator.
-    pub(super) fn new(comm: Comm, host: &str, stop: Arc<Stop>) -> Self {
+    pub(super) fn new(comm: Comm, seat: &ThreadSeat, stop: Arc<Stop>) -> Self {
         Self {
             verbs: Verbs::new(comm),
-            host: host.to_owned(),
+            host: seat.host.clone(),
             stop,
+            marks: ClockMarks::new(Arc::clone(&seat.clock)),
         }
     }
 }
@@ -154,5 +160,11 @@ impl Session for HostSession {
 
     fn aborter(&self) -> Arc<dyn Abort> {
         Arc::clone(&self.stop) as Arc<dyn Abort>
+    }
+}
+
+impl Extras for HostSession {
+    fn events(&self) -> Option<&dyn Events> {
+        Some(&self.marks)
     }
 }

@@ -88,7 +88,7 @@ fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<MpiSession, Fault> {
     let mpi = Mpi::join(&seat.wish.env)?;
     let me = (seat.ranks.first().map_or(0, |rank| rank.0), seat.world.0);
     expect_same(me, (mpi.rank(), mpi.size()), mpi.library()).inspect_err(|_| mpi.spoil())?;
-    Ok(MpiSession::new(mpi, &seat.host, neighbours.max(1) as u64))
+    Ok(MpiSession::new(mpi, seat, neighbours.max(1) as u64))
 }
 
 /// Refuses ranks that MPI numbers otherwise: it would be another world than the table's.

@@ -2,7 +2,11 @@
 
 use super::verbs::Verbs;
 use crate::backend::Abort;
+use crate::backend::Events;
+use crate::backend::Extras;
 use crate::backend::Session;
+use crate::backend::ThreadSeat;
+use crate::backend::extras::ClockMarks;
 use crate::backend::machine;
 use crate::base::Buffer;
 use crate::base::Bytes;
@@ -27,6 +31,7 @@ pub(super) struct MpiSession {
     host: String,
     /// Ranks of this host, which share its memory.
     neighbours: u64,
+    marks: ClockMarks,
 }
 
 /// MPI has no way to end a call that waits: the process leaves it behind, and does not wait for
@@ -44,11 +49,12 @@ impl Abort for Spoiler {
 
 impl MpiSession {
     /// Over MPI's whole world.
-    pub(super) fn new(mpi: Arc<Mpi>, host: &str, neighbours: u64) -> Self {
+    pub(super) fn new(mpi: Arc<Mpi>, seat: &ThreadSeat, neighbours: u64) -> Self {
         Self {
             verbs: Verbs::new(mpi),
-            host: host.to_owned(),
+            host: seat.host.clone(),
             neighbours,
+            marks: ClockMarks::new(Arc::clone(&seat.clock)),
         }
     }
 
@@ -149,5 +155,11 @@ impl Session for MpiSession {
 
     fn aborter(&self) -> Arc<dyn Abort> {
         Arc::new(Spoiler(Arc::downgrade(&self.verbs.mpi)))
+    }
+}
+
+impl Extras for MpiSession {
+    fn events(&self) -> Option<&dyn Events> {
+        Some(&self.marks)
     }
 }

@@ -73,6 +73,14 @@ impl Lane {
         }
     }
 
+    /// Whether its stream is; the null stream is the current context's.
+    pub(super) fn is_idle(&self) -> Result<bool, Fault> {
+        if self.queue.stream.is_null() {
+            self.tools.driver.set_current(self.context)?;
+        }
+        self.tools.driver.is_idle(self.queue.stream)
+    }
+
     /// Says where a fault happened.
     pub(super) fn placed(&self, fault: Fault) -> Fault {
         fault.at(self.seat.place.clone())

@@ -5,6 +5,7 @@
 
 mod abort;
 mod check;
+mod extras;
 mod ids;
 mod lane;
 mod open;
@@ -12,6 +13,7 @@ mod ras;
 mod session;
 
 use super::Backend;
+use super::CommWish;
 use super::Equipment;
 use super::Session;
 use super::ThreadSeat;
@@ -44,6 +46,10 @@ impl Backend for NcclBackend {
 
     fn lanes_share_a_thread(&self) -> bool {
         true
+    }
+
+    fn heed(&self, _wish: CommWish) -> Result<(), Fault> {
+        Ok(())
     }
 
     fn witness(&self, wish: &Wish) -> Option<Witness> {

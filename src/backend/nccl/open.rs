@@ -13,6 +13,7 @@ use super::lane::Seat;
 use super::session::NcclSession;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
+use crate::base::Bytes;
 use crate::base::Fault;
 use crate::base::FaultContext;
 use crate::base::Kind;
@@ -21,9 +22,11 @@ use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::ffi::cuda::Context;
+use crate::ffi::cuda::Driver;
 use crate::ffi::nccl::Comm;
 use crate::ffi::nccl::Nccl;
 use crate::ffi::nccl::Queue;
+use crate::ffi::nccl::Tuning;
 use crate::ffi::nccl::UniqueId;
 use serde::Deserialize;
 use serde::Serialize;
@@ -47,6 +50,8 @@ pub(super) fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<NcclSessio
     let tools = Tools::load(&seat.wish)?;
     let contexts = contexts(&tools, seat)?;
     let oldest_gpu = compare_notes(&tools, seat, boot)?;
+    tools.nccl.require_tuning(tuning(seat))?;
+    let before = free_memory(&tools, &contexts)?;
     let ids = ids::share(&tools, seat, boot)?;
     let comms = join(&tools, seat, &contexts, ids, boot)?;
     let links = Links::new(
@@ -54,18 +59,41 @@ pub(super) fn open(seat: &ThreadSeat, boot: &dyn Bootstrap) -> Result<NcclSessio
         Arc::clone(&seat.clock),
         comms.clone(),
     );
+    let after = free_memory(&tools, &contexts);
     let mut session = NcclSession::new(tools, links, seat);
+    match after {
+        Ok(after) => session.keep_initialization(&before, &after),
+        Err(fault) => return Err(give_up(&session, fault)),
+    }
     for (index, (&comm, &context)) in comms.iter().zip(&contexts).enumerate() {
         match lane(&session, seat, index, comm, context, oldest_gpu) {
             Ok(lane) => session.add(lane),
-            Err(fault) => {
-                // Destroying would wait for ranks that are not told to come.
-                session.aborter().abort();
-                return Err(fault);
-            }
+            Err(fault) => return Err(give_up(&session, fault)),
         }
     }
     Ok(session)
+}
+
+/// Aborts what was opened: destroying would wait for ranks that are not told to come.
+fn give_up(session: &NcclSession, fault: Fault) -> Fault {
+    session.aborter().abort();
+    fault
+}
+
+fn tuning(seat: &ThreadSeat) -> Tuning {
+    Tuning {
+        cta_policy: seat.wish.comm.cta_policy,
+        p2p_peers: seat.wish.comm.p2p_peers,
+    }
+}
+
+/// Free bytes of each rank's device.
+fn free_memory(tools: &Tools, contexts: &[Context]) -> Result<Vec<Bytes>, Fault> {
+    let free = |&context: &Context| {
+        tools.driver.set_current(context)?;
+        Ok(Bytes(tools.driver.memory_info()?.0))
+    };
+    contexts.iter().map(free).collect()
 }
 
 /// A variable that would turn our blocking communicators into others, on which calls return
@@ -155,11 +183,11 @@ fn join(
     let (send, receive) = mpsc::channel();
     let call = Nccl::joining_call(ids.len());
     let (tools, contexts) = (tools.clone(), contexts.to_vec());
-    let world = seat.world.0;
+    let (world, tuning) = (seat.world.0, tuning(seat));
     let ranks: Vec<u32> = seat.ranks.iter().map(|rank| rank.0).collect();
     let job = move || {
         let select = |index: usize| tools.driver.set_current(contexts[index]);
-        let joined = tools.nccl.join(&ids, world, &ranks, &select);
+        let joined = tools.nccl.join(&ids, world, &ranks, tuning, &select);
         // Nobody listens any more where the limit has passed.
         drop(send.send(joined));
     };
@@ -224,7 +252,11 @@ fn lane(
     let driver = &tools.driver;
     let make = || {
         driver.set_current(context)?;
-        let stream = driver.stream()?;
+        let stream = if seat.wish.comm.null_stream {
+            Driver::null_stream()
+        } else {
+            driver.stream()?
+        };
         let checker = Checker::new(driver, driver.device(seat.devices[index])?, stream)?;
         Ok((Queue { comm, stream }, checker))
     };

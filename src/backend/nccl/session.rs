@@ -3,10 +3,12 @@
 use super::Tools;
 use super::abort::Aborter;
 use super::abort::Links;
+use super::extras::Kept;
 use super::lane::Lane;
 use crate::backend::Abort;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
+use crate::backend::extras::taken;
 use crate::base::Buffer;
 use crate::base::Bytes;
 use crate::base::Clock;
@@ -34,6 +36,8 @@ pub(super) struct NcclSession {
     clock: Arc<dyn Clock>,
     limit: Duration,
     polls: u32,
+    initialization_bytes: Vec<i64>,
+    pub(super) kept: Kept,
 }
 
 impl NcclSession {
@@ -45,7 +49,25 @@ impl NcclSession {
             clock: Arc::clone(&seat.clock),
             limit: seat.limit,
             polls: 0,
+            initialization_bytes: Vec::new(),
+            kept: Kept::default(),
         }
+    }
+
+    /// Remembers what making the communicator took of each lane's memory.
+    pub(super) fn keep_initialization(&mut self, before: &[Bytes], after: &[Bytes]) {
+        let pairs = before.iter().zip(after);
+        self.initialization_bytes = pairs
+            .map(|(&before, &after)| taken(before, after))
+            .collect();
+    }
+
+    pub(super) fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    pub(super) fn initialization(&self, lane: usize) -> Option<i64> {
+        self.initialization_bytes.get(lane).copied()
     }
 
     pub(super) fn add(&mut self, lane: Lane) {
@@ -63,8 +85,7 @@ impl NcclSession {
     /// Whether every lane's stream is idle.
     fn is_idle(&self) -> Result<bool, Fault> {
         for lane in &self.lanes {
-            let idle = self.tools.driver.is_idle(lane.queue.stream);
-            if !idle.map_err(|fault| lane.placed(fault))? {
+            if !lane.is_idle().map_err(|fault| lane.placed(fault))? {
                 return Ok(false);
             }
         }
@@ -82,7 +103,7 @@ impl NcclSession {
     fn wait(&self, lane: usize) -> Result<(), Fault> {
         let lane = &self.lanes[lane];
         let mut polls = 0u32;
-        while !self.tools.driver.is_idle(lane.queue.stream)? {
+        while !lane.is_idle()? {
             self.links.alive()?;
             polls = polls.wrapping_add(1);
             if polls.is_multiple_of(POLLS_BETWEEN_QUESTIONS) {
@@ -126,12 +147,18 @@ impl NcclSession {
                 drop(self.tools.nccl.destroy_operator(lane.queue.comm, operator));
             }
         }
-        let (nccl, comms) = (Arc::clone(&self.tools.nccl), self.links.take());
+        let (tools, comms) = (self.tools.clone(), self.links.take());
+        let contexts: Vec<_> = self.lanes.iter().map(|lane| lane.context).collect();
+        let registered = self.kept.registered.take();
         let done = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&done);
         let job = move || {
+            for (lane, one) in registered {
+                drop(tools.driver.set_current(contexts[lane]));
+                drop(tools.nccl.deregister(comms[lane], one));
+            }
             for comm in comms {
-                drop(nccl.destroy(comm));
+                drop(tools.nccl.destroy(comm));
             }
             told.store(true, Ordering::Release);
         };
@@ -156,7 +183,9 @@ impl NcclSession {
             drop(self.free(memory));
         }
         lane.checker.give_back(&self.tools.driver);
-        drop(self.tools.driver.destroy_stream(lane.queue.stream));
+        if !lane.queue.stream.is_null() {
+            drop(self.tools.driver.destroy_stream(lane.queue.stream));
+        }
     }
 }
 
@@ -230,6 +259,7 @@ impl Drop for NcclSession {
             Aborter(Arc::clone(&self.links)).abort();
             return;
         }
+        self.give_back_kept();
         if self.leave() {
             for lane in &self.lanes {
                 self.give_back(lane);

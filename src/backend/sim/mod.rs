@@ -6,11 +6,12 @@
 //! and the same seed and the same options give the same table whatever the launcher and the machine.
 
 mod lane;
+mod marks;
 #[cfg(test)]
 mod tests;
 
 use self::lane::{Lane, copy_us};
-use super::{Abort, Backend, Equipment, Session, ThreadSeat, Wish};
+use super::{Abort, Backend, Equipment, Events, Extras, Session, ThreadSeat, Wish};
 use crate::base::pattern::{Recipe, Stretch};
 use crate::base::{Buffer, Bytes, Clock, Fault, Kind, Rank, Span, World};
 use crate::bootstrap::Bootstrap;
@@ -96,6 +97,7 @@ struct SimSession {
     clock: Arc<VirtualClock>,
     buffers: usize,
     stop: Arc<Stop>,
+    marks: marks::Marks,
 }
 
 impl SimSession {
@@ -109,6 +111,7 @@ impl SimSession {
             clock,
             buffers: 0,
             stop: Arc::default(),
+            marks: marks::Marks::default(),
         }
     }
 }
@@ -167,9 +170,15 @@ impl Session for SimSession {
     fn aborter(&self) -> Arc<dyn Abort> {
         Arc::clone(&self.stop) as Arc<dyn Abort>
     }
+}
 
+impl Extras for SimSession {
     fn clock(&self) -> Option<Arc<dyn Clock>> {
         Some(Arc::clone(&self.clock) as Arc<dyn Clock>)
+    }
+
+    fn events(&self) -> Option<&dyn Events> {
+        Some(self)
     }
 }
 

@@ -5,9 +5,15 @@
 //! function here may be called before [`Driver::load`] returned, and none falls back to anything.
 
 mod device;
+mod event;
+mod graph;
 mod memory;
 mod module;
 mod sys;
+
+pub use event::Event;
+pub use graph::Executable;
+pub use graph::Recording;
 
 use super::library::Library;
 use super::library::text_of;
@@ -51,6 +57,13 @@ pub struct Stream(pub(in crate::ffi) CUstream);
 unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// Whether it is the null stream, which is another one on each context.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}
 
 /// A loaded module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,6 +190,11 @@ impl Driver {
         let code = unsafe { (self.calls.stream_create)(&raw mut stream, STREAM_NON_BLOCKING) };
         self.check("cuStreamCreate", code)?;
         Ok(Stream(stream))
+    }
+
+    /// The stream of the current context that waits for all others and that all others wait for.
+    pub fn null_stream() -> Stream {
+        Stream(null_mut())
     }
 
     /// Whether everything enqueued on a stream is complete.

@@ -11,15 +11,20 @@ use cudarc::driver::sys::CUcontext;
 use cudarc::driver::sys::CUdevice;
 use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::sys::CUevent;
 use cudarc::driver::sys::CUfunction;
+use cudarc::driver::sys::CUgraph;
+use cudarc::driver::sys::CUgraphExec;
 use cudarc::driver::sys::CUjit_option;
 use cudarc::driver::sys::CUmodule;
 use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::CUstreamCaptureMode;
 use cudarc::driver::sys::CUuuid;
 use std::ffi::c_char;
 use std::ffi::c_int;
 use std::ffi::c_uchar;
 use std::ffi::c_uint;
+use std::ffi::c_ulonglong;
 use std::ffi::c_void;
 
 /// What a driver call returns.
@@ -62,6 +67,10 @@ foreign_table! {
         stream_create = c"cuStreamCreate"(*mut CUstream, c_uint);
         stream_query = c"cuStreamQuery"(CUstream);
         stream_destroy = c"cuStreamDestroy_v2"(CUstream);
+        event_create = c"cuEventCreate"(*mut CUevent, c_uint);
+        event_record = c"cuEventRecord"(CUevent, CUstream);
+        event_elapsed_time = c"cuEventElapsedTime"(*mut f32, CUevent, CUevent);
+        event_destroy = c"cuEventDestroy_v2"(CUevent);
         mem_alloc = c"cuMemAlloc_v2"(*mut CUdeviceptr, usize);
         mem_free = c"cuMemFree_v2"(CUdeviceptr);
         mem_get_info = c"cuMemGetInfo_v2"(*mut usize, *mut usize);
@@ -78,6 +87,13 @@ foreign_table! {
     }
     optional {
         device_get_uuid_v2 = c"cuDeviceGetUuid_v2"(*mut CUuuid, CUdevice);
+        stream_begin_capture = c"cuStreamBeginCapture_v2"(CUstream, CUstreamCaptureMode);
+        stream_end_capture = c"cuStreamEndCapture"(CUstream, *mut CUgraph);
+        graph_instantiate = c"cuGraphInstantiateWithFlags"(
+            *mut CUgraphExec, CUgraph, c_ulonglong);
+        graph_launch = c"cuGraphLaunch"(CUgraphExec, CUstream);
+        graph_exec_destroy = c"cuGraphExecDestroy"(CUgraphExec);
+        graph_destroy = c"cuGraphDestroy"(CUgraph);
     }
 }
 
@@ -108,11 +124,15 @@ mod tests {
         assert_eq!(size_of::<CUdevice_attribute>(), 4);
         assert_eq!(size_of::<CUjit_option>(), 4);
         assert_eq!(size_of::<CUuuid>(), 16);
+        assert_eq!(size_of::<CUstreamCaptureMode>(), 4);
         for pointer in [
             size_of::<CUcontext>(),
             size_of::<CUstream>(),
             size_of::<CUmodule>(),
             size_of::<CUfunction>(),
+            size_of::<CUevent>(),
+            size_of::<CUgraph>(),
+            size_of::<CUgraphExec>(),
         ] {
             assert_eq!(pointer, size_of::<*mut c_void>());
         }

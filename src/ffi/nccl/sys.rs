@@ -4,7 +4,9 @@
 //! missing symbol and takes results as a Rust enum. Every function that is newer than NCCL 2.18
 //! is optional, so that an older library still serves what it has.
 
+use super::Tuning;
 use crate::ffi::library::foreign_table;
+use crate::record::CtaPolicy;
 use std::ffi::c_char;
 use std::ffi::c_int;
 use std::ffi::c_uint;
@@ -105,14 +107,17 @@ pub(in crate::ffi) struct RawConfig {
 }
 
 impl RawConfig {
-    /// The configuration that nccl-tests gives every communicator on a library of this version.
+    /// The configuration that nccl-tests gives a communicator on a library of this version.
     ///
     /// # Source
     /// nccl-tests 2.19.6, `src/common.cu`, `initComms`: everything undefined but
-    /// `nvlinkCentricSched = 1` from 2.28 on. `blocking` is spelled out; it is the default.
-    pub(in crate::ffi) fn like_nccl_tests(library_version: i32) -> Self {
+    /// `nvlinkCentricSched = 1` from 2.28 on, `CTAPolicy` where `-x` is given, and from 2.30 on
+    /// `maxP2pPeers = 2` for `sendrecv` (`src/sendrecv.cu`). `blocking` is spelled out; it is the
+    /// default.
+    pub(in crate::ffi) fn like_nccl_tests(library_version: i32, tuning: Tuning) -> Self {
         let version = library_version.min(HEADER_VERSION);
         let nvlink_centric_sched = if version >= 22800 { 1 } else { UNDEFINED };
+        let peers = tuning.p2p_peers.filter(|_| version >= 23000);
         Self {
             size: config_bytes(version),
             magic: CONFIG_MAGIC,
@@ -126,14 +131,14 @@ impl RawConfig {
             traffic_class: UNDEFINED,
             comm_name: std::ptr::null(),
             collnet_enable: UNDEFINED,
-            cta_policy: UNDEFINED,
+            cta_policy: tuning.cta_policy.map_or(UNDEFINED, CtaPolicy::number),
             shrink_share: UNDEFINED,
             nvls_ctas: UNDEFINED,
             n_channels_per_net_peer: UNDEFINED,
             nvlink_centric_sched,
             graph_usage_mode: UNDEFINED,
             num_rma_ctx: UNDEFINED,
-            max_p2p_peers: UNDEFINED,
+            max_p2p_peers: peers.map_or(UNDEFINED, u32::cast_signed),
             graph_stream_ordering: UNDEFINED,
         }
     }
@@ -188,6 +193,11 @@ foreign_table! {
     optional {
         mem_alloc = c"ncclMemAlloc"(*mut *mut c_void, usize);
         mem_free = c"ncclMemFree"(*mut c_void);
+        comm_register = c"ncclCommRegister"(CommHandle, *mut c_void, usize, *mut *mut c_void);
+        comm_deregister = c"ncclCommDeregister"(CommHandle, *mut c_void);
+        window_register = c"ncclCommWindowRegister"(
+            CommHandle, *mut c_void, usize, *mut *mut c_void, c_int);
+        window_deregister = c"ncclCommWindowDeregister"(CommHandle, *mut c_void);
         comm_init_rank_scalable = c"ncclCommInitRankScalable"(
             *mut CommHandle, c_int, c_int, c_int, *mut RawUniqueId, *mut RawConfig);
         all_to_all = c"ncclAlltoAll"(
@@ -251,22 +261,37 @@ mod tests {
             (23003, 96),
             (23007, 96),
         ] {
-            let config = RawConfig::like_nccl_tests(version);
+            let config = RawConfig::like_nccl_tests(version, Tuning::default());
             assert_eq!(config.size, bytes, "{version}");
             assert_eq!(config.version, version.cast_unsigned());
         }
     }
 
     #[test]
+    fn a_policy_and_few_peers_are_told_where_the_header_has_them() {
+        let tuning = Tuning {
+            cta_policy: Some(CtaPolicy::Zero),
+            p2p_peers: Some(2),
+        };
+        for (version, policy, peers) in [(22803, 2, UNDEFINED), (23007, 2, 2)] {
+            let config = RawConfig::like_nccl_tests(version, tuning);
+            assert_eq!((config.cta_policy, config.max_p2p_peers), (policy, peers));
+        }
+        let config = RawConfig::like_nccl_tests(23007, Tuning::default());
+        assert_eq!(config.cta_policy, UNDEFINED);
+        assert_eq!(config.max_p2p_peers, UNDEFINED);
+    }
+
+    #[test]
     fn a_newer_library_is_told_the_header_we_know() {
-        let config = RawConfig::like_nccl_tests(23203);
+        let config = RawConfig::like_nccl_tests(23203, Tuning::default());
         assert_eq!((config.size, config.version), (96, 23007));
     }
 
     #[test]
     fn nvlink_centric_scheduling_is_asked_for_where_nccl_tests_asks_for_it() {
         for (version, asked) in [(22709, UNDEFINED), (22800, 1), (23007, 1)] {
-            let config = RawConfig::like_nccl_tests(version);
+            let config = RawConfig::like_nccl_tests(version, Tuning::default());
             assert_eq!(config.nvlink_centric_sched, asked, "{version}");
         }
     }

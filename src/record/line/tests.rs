@@ -47,6 +47,7 @@ fn header() -> Header {
         plan: "00ff".to_owned(),
         clamped_to_bytes: None,
         notes: vec!["a \"note\"\nof two lines".to_owned()],
+        nccl_log: None,
         init_ms: BTreeMap::from([("communicator".to_owned(), 12.5)]),
         sweep: None,
         conditions: None,

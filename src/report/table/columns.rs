@@ -2,7 +2,7 @@
 
 use crate::base::{Bytes, GBps};
 use crate::record::{Case, Outcome, PerIteration, Row, Settings};
-use crate::report::cells::{general, number};
+use crate::report::cells::{general, number, redop};
 
 /// Which columns a table has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -142,18 +142,6 @@ pub(super) fn preamble(case: &Case) -> String {
         case.dtype.name(),
         redop(case),
     )
-}
-
-/// The operator's column, which nccl-tests leaves empty for a hypercube.
-///
-/// # Source
-/// nccl-tests 2.19.6, `src/hypercube.cu`, `HyperCubeRunTest`.
-pub(super) fn redop(case: &Case) -> &'static str {
-    match case.redop {
-        Some(redop) => redop.name(),
-        None if case.collective == "hypercube" => "",
-        None => "none",
-    }
 }
 
 /// What each rank sends and receives, where that was asked for, with its share of the first time.

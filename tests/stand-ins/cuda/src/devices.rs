@@ -127,6 +127,16 @@ fn by_number(device: c_int) -> Result<&'static Device, Code> {
         .ok_or(INVALID_DEVICE)
 }
 
+impl Device {
+    /// Its index among the visible ones.
+    pub fn ordinal(&'static self) -> usize {
+        let mut devices = all().iter();
+        devices
+            .position(|device| std::ptr::eq(device, self))
+            .unwrap_or(usize::MAX)
+    }
+}
+
 thread_local! {
     static CURRENT: Cell<Option<&'static Device>> = const { Cell::new(None) };
 }

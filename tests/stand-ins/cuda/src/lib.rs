@@ -16,6 +16,9 @@
 )]
 
 mod devices;
+mod events;
+#[cfg(feature = "graphs")]
+mod graphs;
 mod memory;
 mod modules;
 mod streams;
@@ -34,9 +37,13 @@ pub(crate) const INVALID_DEVICE: Code = 101;
 pub(crate) const INVALID_CONTEXT: Code = 201;
 pub(crate) const INVALID_PTX: Code = 218;
 pub(crate) const INVALID_HANDLE: Code = 400;
+pub(crate) const ILLEGAL_STATE: Code = 401;
 pub(crate) const NOT_FOUND: Code = 500;
 pub(crate) const NOT_READY: Code = 600;
 pub(crate) const ILLEGAL_ADDRESS: Code = 700;
+pub(crate) const CAPTURE_UNSUPPORTED: Code = 900;
+pub(crate) const CAPTURE_INVALIDATED: Code = 901;
+pub(crate) const CAPTURE_WRONG_THREAD: Code = 908;
 
 const EXPLAINED: &[(Code, &CStr, &CStr)] = &[
     (SUCCESS, c"CUDA_SUCCESS", c"no error"),
@@ -86,6 +93,26 @@ const EXPLAINED: &[(Code, &CStr, &CStr)] = &[
         ILLEGAL_ADDRESS,
         c"CUDA_ERROR_ILLEGAL_ADDRESS",
         c"an illegal memory access was encountered",
+    ),
+    (
+        ILLEGAL_STATE,
+        c"CUDA_ERROR_ILLEGAL_STATE",
+        c"the operation cannot be performed in the present state",
+    ),
+    (
+        CAPTURE_UNSUPPORTED,
+        c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+        c"operation not permitted when stream is capturing",
+    ),
+    (
+        CAPTURE_INVALIDATED,
+        c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+        c"operation failed due to a previous error during capture",
+    ),
+    (
+        CAPTURE_WRONG_THREAD,
+        c"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+        c"attempt to terminate a thread-local capture sequence from another thread",
     ),
 ];
 

@@ -48,6 +48,7 @@ pub fn pointer(address: u64) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, len: usize) -> Code {
     code(devices::current().and_then(|device| {
+        streams::require_no_recording()?;
         let layout = Layout::from_size_align(len, 256).map_err(|_| INVALID_VALUE)?;
         let mut blocks = blocks();
         if len == 0 {
@@ -70,6 +71,9 @@ pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, len: usize) -> Code {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
+    if let Err(code) = streams::require_no_recording() {
+        return code;
+    }
     let Some(block) = blocks().remove(&(address as usize)) else {
         return INVALID_VALUE;
     };
@@ -136,9 +140,33 @@ pub unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, len: usize) -> Code {
     code(devices::current().and_then(|_| {
+        streams::require_no_recording()?;
         check(from, len)?;
         // SAFETY: checked to lie in an allocation; the caller's promise for the other side.
         unsafe { to.cast::<u8>().copy_from_nonoverlapping(pointer(from), len) };
         Ok(())
     }))
+}
+
+/// # Safety
+/// Both must be writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemGetAddressRange_v2(
+    base: *mut u64,
+    size: *mut usize,
+    address: u64,
+) -> Code {
+    let blocks = blocks();
+    let found = blocks.range(..=address as usize).next_back();
+    match found {
+        Some((start, block)) if address as usize - start < block.layout.size() => {
+            // SAFETY: the caller's promise.
+            unsafe {
+                base.write(*start as u64);
+                size.write(block.layout.size());
+            }
+            crate::SUCCESS
+        }
+        _ => INVALID_VALUE,
+    }
 }

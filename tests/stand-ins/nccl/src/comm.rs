@@ -1,5 +1,8 @@
 //! Communicators and the operators that were created on them.
 
+use crate::log;
+#[cfg(feature = "modern")]
+use crate::register::Registered;
 use crate::steer::{self, Init};
 use crate::wire::Meeting;
 use crate::{Code, INTERNAL, INVALID_ARGUMENT, SUCCESS, fail};
@@ -14,11 +17,15 @@ use std::time::Duration;
 pub struct Comm {
     pub rank: usize,
     pub world: usize,
+    /// The context that was current when it was made.
+    pub context: usize,
     peers: OnceLock<Vec<Option<TcpStream>>>,
     calls: AtomicU64,
     gone: AtomicBool,
     failed: AtomicI32,
     operators: Mutex<Vec<(DataType, u64)>>,
+    #[cfg(feature = "modern")]
+    registrations: Mutex<Vec<Registered>>,
 }
 
 /// Communicators by handle. A handle is never used twice, so that a stale one is always caught.
@@ -48,15 +55,18 @@ pub fn remove(handle: usize) -> Result<Arc<Comm>, Code> {
 }
 
 /// A communicator that is not connected yet, and its handle.
-pub fn create(rank: usize, world: usize) -> (usize, Arc<Comm>) {
+pub fn create(rank: usize, world: usize, context: usize) -> (usize, Arc<Comm>) {
     let comm = Arc::new(Comm {
         rank,
         world,
+        context,
         peers: OnceLock::new(),
         calls: AtomicU64::new(0),
         gone: AtomicBool::new(false),
         failed: AtomicI32::new(SUCCESS),
         operators: Mutex::default(),
+        #[cfg(feature = "modern")]
+        registrations: Mutex::default(),
     });
     let handle = NEXT.fetch_add(16, Ordering::Relaxed);
     comms().insert(handle, Arc::clone(&comm));
@@ -66,6 +76,7 @@ pub fn create(rank: usize, world: usize) -> (usize, Arc<Comm>) {
 impl Comm {
     /// Meets the other ranks.
     pub fn connect(&self, meeting: Meeting) -> Result<(), Code> {
+        log::at_init(self.rank);
         match steer::init(self.rank) {
             Init::Fine => {}
             Init::Error(code) => return Err(fail(code, "initialisation was told to fail")),
@@ -84,7 +95,11 @@ impl Comm {
 
     /// The number of a new call, from 1.
     pub fn next_call(&self) -> u64 {
-        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+        let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        if number == 1 {
+            log::at_first_operation(self.rank);
+        }
+        number
     }
 
     /// Whether it was destroyed or aborted.
@@ -113,6 +128,24 @@ impl Comm {
     pub fn fail_on_stream(&self, code: Code) {
         self.failed.store(code, Ordering::Release);
         self.hang();
+    }
+
+    /// The buffers that are registered with it.
+    #[cfg(feature = "modern")]
+    pub fn registrations(&self) -> std::sync::MutexGuard<'_, Vec<Registered>> {
+        let registrations = self.registrations.lock();
+        registrations.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a buffer of an operation is registered.
+    pub fn knows(&self, address: usize, len: usize) -> bool {
+        #[cfg(feature = "modern")]
+        return self
+            .registrations()
+            .iter()
+            .any(|one| one.holds(address, len));
+        #[cfg(not(feature = "modern"))]
+        return address + len == 0;
     }
 
     /// Adds an operator; returns its index.

@@ -2,6 +2,8 @@
 
 use crate::comm::{self, Comm};
 use crate::cuda;
+#[cfg(feature = "modern")]
+use crate::register::Window;
 use crate::steer;
 use crate::wire::Meeting;
 use crate::work::{self, Action, Task};
@@ -27,6 +29,8 @@ struct Group {
     depth: usize,
     joins: Vec<Join>,
     calls: Vec<Call>,
+    #[cfg(feature = "modern")]
+    windows: Vec<Window>,
     error: Option<Code>,
 }
 
@@ -53,6 +57,8 @@ pub fn end() -> Result<(), Code> {
         return Err(code);
     }
     join_all(group.joins)?;
+    #[cfg(feature = "modern")]
+    crate::register::make(group.windows)?;
     launch(group.calls)
 }
 
@@ -70,6 +76,12 @@ pub fn within(body: impl FnOnce() -> Result<(), Code>) -> Result<(), Code> {
 /// Adds a communicator to the open group.
 pub fn add_join(join: Join) {
     GROUP.with_borrow_mut(|group| group.joins.push(join));
+}
+
+/// Adds a window to the open group.
+#[cfg(feature = "modern")]
+pub fn add_window(window: Window) {
+    GROUP.with_borrow_mut(|group| group.windows.push(window));
 }
 
 /// Initialises several communicators, each of which waits for the others. As with NCCL, one that
@@ -124,7 +136,7 @@ fn launch(calls: Vec<Call>) -> Result<(), Code> {
     let mut open: Vec<(Arc<Comm>, usize, Vec<Task>)> = Vec::new();
     let flush = |open: &mut Vec<(Arc<Comm>, usize, Vec<Task>)>, index: usize| {
         let (comm, stream, tasks) = open.remove(index);
-        cuda::enqueue(stream, move || work::run(&comm, &tasks))
+        enqueue(comm, stream, tasks)
     };
     for call in calls {
         let mut batch = open
@@ -142,8 +154,7 @@ fn launch(calls: Vec<Call>) -> Result<(), Code> {
                 open.push((call.comm, call.stream, vec![call.task]));
             }
             None => {
-                let (comm, task) = (call.comm, call.task);
-                cuda::enqueue(call.stream, move || work::run(&comm, &[task]))?;
+                enqueue(call.comm, call.stream, vec![call.task])?;
             }
         }
     }
@@ -151,4 +162,10 @@ fn launch(calls: Vec<Call>) -> Result<(), Code> {
         flush(&mut open, 0)?;
     }
     Ok(())
+}
+
+fn enqueue(comm: Arc<Comm>, stream: usize, tasks: Vec<Task>) -> Result<(), Code> {
+    cuda::on_device(comm.context, || {
+        cuda::enqueue(stream, move || work::run(&comm, &tasks))
+    })
 }

@@ -27,6 +27,33 @@ pub struct Config {
     blocking: c_int,
 }
 
+/// Fields that newer versions have: name, offset, and the size of the first structure with them.
+///
+/// # Source
+/// `nccl.h` of NCCL 2.27.3 and 2.30.3.
+const FIELDS: [(&str, usize, usize); 2] = [("cta-policy", 60, 72), ("p2p-peers", 88, 96)];
+
+/// Refuses a configuration that does not say what a variable wants.
+fn check_wanted(config: &Config) -> Result<(), Code> {
+    for (name, wanted) in steer::wanted_config() {
+        let Some((_, offset, from)) = FIELDS.iter().find(|(known, ..)| *known == name) else {
+            return Err(fail(INVALID_ARGUMENT, &format!("no field `{name}`")));
+        };
+        let start = std::ptr::from_ref(config).cast::<u8>();
+        let said = if config.size < *from {
+            i32::MIN
+        } else {
+            // SAFETY: the structure is as long as it says, which holds the field.
+            unsafe { start.add(*offset).cast::<i32>().read() }
+        };
+        if said != wanted {
+            let text = format!("the configuration's {name} is {said} and not {wanted}");
+            return Err(fail(INVALID_ARGUMENT, &text));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a configuration that the header's initialiser did not make, or that asks for what
 /// nccl-tests does not ask for.
 fn check_config(config: &Config) -> Result<(), Code> {
@@ -43,7 +70,7 @@ fn check_config(config: &Config) -> Result<(), Code> {
             "this library has blocking communicators only",
         ));
     }
-    Ok(())
+    check_wanted(config)
 }
 
 /// Adds a rank to the open group's communicators.
@@ -58,7 +85,7 @@ pub unsafe fn join(
     config: *mut Config,
 ) -> Result<(), Code> {
     group::within(|| {
-        cuda::require_current()?;
+        let context = cuda::require_current()?;
         // SAFETY: the caller's promise.
         check_config(unsafe { &*config })?;
         let (Ok(rank), Ok(world)) = (usize::try_from(rank), usize::try_from(world)) else {
@@ -68,7 +95,7 @@ pub unsafe fn join(
             return Err(fail(INVALID_ARGUMENT, "a rank or an id outside the world"));
         }
         let meeting = one_meeting(ids)?;
-        let (handle, made) = comm::create(rank, world);
+        let (handle, made) = comm::create(rank, world, context);
         // SAFETY: the caller's promise.
         unsafe { comm.write(std::ptr::without_provenance_mut(handle)) };
         group::add_join(Join {

@@ -19,6 +19,9 @@ mod comm;
 mod cuda;
 mod group;
 mod join;
+mod log;
+#[cfg(feature = "modern")]
+mod register;
 mod steer;
 mod verbs;
 mod wire;
@@ -336,6 +339,7 @@ mod modern {
     #[unsafe(no_mangle)]
     pub unsafe extern "C" fn ncclMemAlloc(memory: *mut *mut c_void, len: usize) -> Code {
         code(cuda::alloc(len).map(|address| {
+            register::remember(address);
             // SAFETY: the caller's promise.
             unsafe { memory.write(std::ptr::without_provenance_mut(address as usize)) }
         }))

@@ -58,6 +58,8 @@ fn of_rank(name: &'static str, rank: usize) -> impl Iterator<Item = Vec<String>>
 pub struct Effects {
     /// Microseconds that the operation takes longer.
     pub slow_us: u64,
+    /// The operation waits until this file is there.
+    pub wait_for: Option<String>,
     /// The call does not return.
     pub hang: bool,
     /// The operation does not complete.
@@ -80,6 +82,9 @@ pub fn effects(rank: usize, number: u64) -> Effects {
         Which::Every => true,
         Which::Nth(wanted) => wanted == number,
     };
+    for entry in of_rank("STAND_IN_WAIT", rank).filter(|entry| this("STAND_IN_WAIT", entry)) {
+        effects.wait_for = Some(field("STAND_IN_WAIT", &entry, 2));
+    }
     for entry in of_rank("STAND_IN_HANG", rank).filter(|entry| this("STAND_IN_HANG", entry)) {
         let on_stream = entry.get(2).is_some_and(|text| text == "stream");
         effects.hang |= !on_stream;
@@ -116,6 +121,43 @@ pub fn init(rank: usize) -> Init {
         Some(entry) if entry.get(1).is_some_and(|text| text == "hang") => Init::Hang,
         Some(entry) => Init::Error(field("STAND_IN_INIT", &entry, 1)),
     }
+}
+
+fn is_set(name: &str) -> bool {
+    match std::env::var(name) {
+        Err(_) => false,
+        Ok(value) if value == "1" => true,
+        Ok(value) => {
+            eprintln!("stand-in libnccl: `{name}={value}` cannot be read");
+            std::process::exit(99);
+        }
+    }
+}
+
+/// Whether windows that are accepted are made.
+#[cfg(feature = "modern")]
+pub fn makes_windows() -> bool {
+    !is_set("STAND_IN_NO_WINDOWS")
+}
+
+/// Whether operations on buffers that are not registered fail.
+pub fn wants_registered() -> bool {
+    static WANTS: LazyLock<bool> = LazyLock::new(|| is_set("STAND_IN_REGISTERED_ONLY"));
+    *WANTS
+}
+
+/// What the configuration must say: pairs of a name and a number, or `unset`.
+pub fn wanted_config() -> Vec<(String, i32)> {
+    let name = "STAND_IN_CONFIG";
+    let pair = |entry: Vec<String>| {
+        let value: String = field(name, &entry, 1);
+        let number = match value.as_str() {
+            "unset" => i32::MIN,
+            _ => field(name, &entry, 1),
+        };
+        (field(name, &entry, 0), number)
+    };
+    entries(name).into_iter().map(pair).collect()
 }
 
 /// The version that is reported.

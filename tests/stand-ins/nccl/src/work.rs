@@ -6,6 +6,8 @@ use crate::verbs::{self, Verb};
 use crate::wire::{Incoming, Outgoing, exchange};
 use crate::{Code, INVALID_USAGE, fail};
 use ncclbench::base::{DataType, RedOp, arith};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A reduction: the operator, and this rank's scalar where it has one.
@@ -68,6 +70,25 @@ impl Task {
         count * self.dtype.size() as usize
     }
 
+    /// Where its input lies.
+    fn input(&self, comm: &Comm) -> Option<(usize, usize)> {
+        match self.action {
+            Action::Verb {
+                verb, send, count, ..
+            } => Some((send, self.bytes(count) * verb.reach(comm).0)),
+            Action::AllReduce { send, count, .. } => Some((send, self.bytes(count))),
+            Action::AllToAll { send, count, .. } => Some((send, self.bytes(count) * comm.world)),
+            Action::Send { from, count, .. } => Some((from, self.bytes(count))),
+            Action::Recv { .. } => None,
+        }
+    }
+
+    fn is_registered(&self, comm: &Comm) -> bool {
+        let spans = [self.input(comm), self.output(comm)];
+        let mut spans = spans.into_iter().flatten().filter(|(_, len)| *len > 0);
+        spans.all(|(address, len)| comm.knows(address, len))
+    }
+
     /// Where its output lies.
     fn output(&self, comm: &Comm) -> Option<(usize, usize)> {
         match self.action {
@@ -81,6 +102,14 @@ impl Task {
         }
     }
 }
+
+/// How many operations have been run, over all ranks of this process.
+#[unsafe(no_mangle)]
+pub extern "C" fn stand_in_runs() -> u64 {
+    RUNS.load(Ordering::Relaxed)
+}
+
+static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// Device memory as a slice.
 ///
@@ -96,9 +125,22 @@ unsafe fn memory<'a>(address: usize, len: usize) -> &'a mut [u8] {
 
 /// Runs tasks that were accepted together: one collective, or a batch of sends and receives.
 pub fn run(comm: &Comm, tasks: &[Task]) {
+    RUNS.fetch_add(tasks.len() as u64, Ordering::Relaxed);
+    if crate::steer::wants_registered() && tasks.iter().any(|task| !task.is_registered(comm)) {
+        let text = "a buffer of an operation is not registered";
+        return comm.fail_on_stream(fail(INVALID_USAGE, text));
+    }
     let slow: u64 = tasks.iter().map(|task| task.effects.slow_us).sum();
     if slow > 0 {
         std::thread::sleep(Duration::from_micros(slow));
+    }
+    for file in tasks
+        .iter()
+        .filter_map(|task| task.effects.wait_for.as_ref())
+    {
+        while !Path::new(file).exists() && !comm.is_gone() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
     if tasks.iter().any(|task| task.effects.hang_on_stream) {
         return comm.hang();

@@ -1,0 +1,87 @@
+//! Time of one operation against message size, both by powers.
+
+use super::Plot;
+use super::chart::{Point, Series};
+use super::curves::{self, real};
+use super::palette::Look;
+use super::picture::Picture;
+use super::scale::{Measure, Scale};
+use crate::base::Fault;
+use crate::record::Outcome;
+use crate::report::material::Material;
+
+pub(super) const PLOT: Plot = Plot {
+    name: "latency",
+    summary: "time of one operation against message size, both axes logarithmic",
+    draw,
+};
+
+fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
+    let curves = curves::curves(material)?;
+    let material = &curves.material;
+    let (common, labels) = curves::names(material, &curves.all);
+    let mut series = curves::series(&curves.all, labels, time);
+    let names: Vec<&str> = curves
+        .all
+        .iter()
+        .filter_map(curves::Curve::case)
+        .map(|case| case.collective.as_str())
+        .collect();
+    series.extend(published(material, &names, series.len()));
+    let mut chart = curves::frame(material, &common, "time of one operation", series);
+    chart.y_title = format!("time of one operation ({})", over_ranks(material));
+    let points = chart.series.iter().flat_map(|series| &series.points);
+    let heights: Vec<f64> = points.flat_map(Point::heights).collect();
+    chart.y = Scale::over(Measure::Time, heights, 7);
+    chart.remarks.extend(curves.left_out);
+    Ok(chart.picture())
+}
+
+fn time(outcome: &Outcome) -> f64 {
+    match outcome {
+        Outcome::Measured { time_us, .. } => time_us.0,
+        Outcome::Waived { .. } => 0.0,
+    }
+}
+
+/// How the time combines ranks, where all runs do it alike.
+fn over_ranks(material: &Material<'_>) -> String {
+    let mut averages = material
+        .runs
+        .iter()
+        .map(|named| named.run.header.average.as_str());
+    let first = averages.next().unwrap_or_default();
+    let words = match first {
+        "rank0" => "of rank 0",
+        "min" => "of the fastest rank",
+        "max" => "of the slowest rank",
+        _ => "mean over ranks",
+    };
+    let is_same = averages.all(|average| average == first);
+    if is_same {
+        words.to_owned()
+    } else {
+        "over ranks as each run says".to_owned()
+    }
+}
+
+/// Published times of the collectives that are shown.
+fn published(material: &Material<'_>, names: &[&str], first: usize) -> Vec<Series> {
+    let all = material
+        .published
+        .iter()
+        .filter(|one| names.contains(&one.collective.as_str()));
+    let all = all.filter_map(|one| one.time_us.map(|time| (one, time)));
+    let lines = all.enumerate().map(|(index, (one, y))| Series {
+        label: format!("published: {}", one.name()),
+        look: Look::of(first + index),
+        points: vec![Point {
+            x: real(one.size.0),
+            y,
+            range: None,
+            is_wrong: false,
+        }],
+        is_joined: false,
+    });
+    lines.collect()
+}
