@@ -5,6 +5,7 @@
 
 mod build;
 mod cut;
+mod ends;
 mod heading;
 mod json;
 mod lines;
