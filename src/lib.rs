@@ -7,8 +7,10 @@
 //! |---|---|
 //! | 0 | [`base`] |
 //! | 1 | [`record`], [`ops`] |
+//! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`baseline`], [`report`] |
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`], [`path`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`], [`import`] |
+//! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`], [`store`] |
 //! | 4 | [`engine`] |
 //! | 5 | [`cli`] |
 //! | 6 | [`app`] |
@@ -16,6 +18,7 @@
 pub mod app;
 pub mod backend;
 pub mod base;
+pub mod baseline;
 pub mod bootstrap;
 pub mod cli;
 pub mod collective;
@@ -30,3 +33,4 @@ pub mod plan;
 pub mod probe;
 pub mod record;
 pub mod report;
+pub mod store;

@@ -14,6 +14,8 @@
 mod cluster;
 #[path = "launch/containers.rs"]
 mod containers;
+#[path = "launch/contrast.rs"]
+mod contrast;
 #[path = "launch/flood.rs"]
 mod flood;
 #[path = "launch/hangs.rs"]

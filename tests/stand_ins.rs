@@ -12,6 +12,8 @@
 
 #[path = "stand_ins/child.rs"]
 mod child;
+#[path = "stand_ins/comm.rs"]
+mod comm;
 #[path = "stand_ins/ids.rs"]
 mod ids;
 #[path = "common/stand_ins.rs"]
@@ -22,6 +24,8 @@ mod sweep;
 mod sweeps;
 #[path = "stand_ins/trial.rs"]
 mod trial;
+#[path = "stand_ins/tweaks.rs"]
+mod tweaks;
 #[path = "stand_ins/world.rs"]
 mod world;
 

@@ -64,7 +64,7 @@ impl Codes {
 /// implemented, 6 invalid usage.
 fn nccl_tests_fault(fault: &Fault) -> u8 {
     match fault.kind {
-        Kind::Usage => REFUSED,
+        Kind::Usage | Kind::Unlike => REFUSED,
         Kind::Output => 1,
         Kind::Missing | Kind::Call if is_cuda(fault) => 2,
         Kind::Missing | Kind::Call | Kind::Peer => 3,

@@ -4,6 +4,7 @@ mod allow_list;
 mod berths;
 mod book;
 mod codes;
+mod contrast;
 mod dry_run;
 mod ending;
 mod fleet;
@@ -63,6 +64,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Import(args)) => import::run(&args),
+        Ok(Parsed::Contrast(args)) => contrast::run(&args, &env),
         Ok(Parsed::Path(args)) => path::run(&args),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }

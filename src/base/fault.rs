@@ -28,6 +28,8 @@ pub enum Kind {
     Disagree,
     /// A verb or a combination that is not offered here: a waived row, not an end.
     Unsupported,
+    /// Two runs were measured under conditions that cannot be compared.
+    Unlike,
     /// A signal or a person ended the run before it was complete.
     Interrupted,
 }
@@ -44,6 +46,7 @@ impl Kind {
         Self::Timeout,
         Self::Disagree,
         Self::Unsupported,
+        Self::Unlike,
         Self::Interrupted,
     ];
 
@@ -54,7 +57,12 @@ impl Kind {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Usage => 2,
-            Self::Missing | Self::Call | Self::Launch | Self::Output | Self::Unsupported => 3,
+            Self::Missing
+            | Self::Call
+            | Self::Launch
+            | Self::Output
+            | Self::Unsupported
+            | Self::Unlike => 3,
             Self::Peer | Self::Timeout | Self::Disagree | Self::Interrupted => 4,
         }
     }

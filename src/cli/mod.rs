@@ -3,6 +3,7 @@
 //! It prints nothing and ends nothing: texts to print come back with the exit code to leave with.
 
 mod args;
+mod contrast;
 pub mod environment;
 mod guise;
 mod help;
@@ -27,6 +28,7 @@ mod values;
 mod whereabouts;
 
 pub use args::Args;
+pub use contrast::ContrastArgs;
 pub use guise::Guise;
 pub use import::ImportArgs;
 pub use links::LinksArgs;
@@ -58,6 +60,8 @@ pub enum Parsed {
     Plot(Box<PlotArgs>),
     /// Write a document about runs.
     Report(Box<ReportArgs>),
+    /// Run one sweep with several settings.
+    Contrast(Box<ContrastArgs>),
     /// Judge a network path by recorded evidence.
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
@@ -82,6 +86,7 @@ struct Command {
 /// Every such word besides `help` and `list`, in the order of `--help`; a collective's command line is
 /// what none of them takes.
 const COMMANDS: &[Command] = &[
+    contrast::COMMAND,
     import::COMMAND,
     links::COMMAND,
     path::COMMAND,

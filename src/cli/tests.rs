@@ -309,6 +309,7 @@ proptest! {
             Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
             Ok(Parsed::Import(args)) => prop_assert!(!args.logs.is_empty()),
+            Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);

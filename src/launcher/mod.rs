@@ -3,6 +3,7 @@
 //! A launcher says no more than that; everything later goes over the control plane of `bootstrap`.
 
 mod alone;
+mod child;
 mod compose;
 mod exchange;
 mod explicit;
@@ -22,6 +23,9 @@ mod torchrun;
 mod variables;
 
 pub use crate::bootstrap::Here;
+pub use child::ChildWish;
+pub use child::Rendezvous;
+pub use child::run_child;
 pub use compose::join;
 pub use spawn::Spawned;
 pub use spawn::spawn;

@@ -142,20 +142,26 @@ fn start(count: u32, argv: &[String], children: &mut Vec<Child>) -> Result<(), s
             // the children answer to the same name
             command.arg0(name);
         }
-        command.env(SECRET, &secret);
-        command.env(PARENT, std::process::id().to_string());
-        match listener.take() {
-            Some(listener) => {
-                command.env(LISTENER, "stdin");
-                command.stdin(Stdio::from(OwnedFd::from(listener)));
-            }
-            None => {
-                command.env_remove(LISTENER).stdin(Stdio::null());
-            }
-        }
+        tie(&mut command, &secret, listener.take());
         children.push(command.spawn()?);
     }
     Ok(())
+}
+
+/// Gives a child the run's secret, this process's life to depend on, and the socket that listens, if it
+/// is the first.
+pub(super) fn tie(command: &mut Command, secret: &str, listener: Option<TcpListener>) {
+    command.env(SECRET, secret);
+    command.env(PARENT, std::process::id().to_string());
+    match listener {
+        Some(listener) => {
+            command.env(LISTENER, "stdin");
+            command.stdin(Stdio::from(OwnedFd::from(listener)));
+        }
+        None => {
+            command.env_remove(LISTENER).stdin(Stdio::null());
+        }
+    }
 }
 
 fn place(rank: u32, world: u32, address: SocketAddr) -> Vec<String> {
@@ -191,7 +197,11 @@ fn without_spawn(arguments: &[String]) -> Vec<String> {
 }
 
 /// Waits for all; once one has failed, the others have a while to end by themselves.
-fn look_after(mut children: Vec<Child>, clock: &dyn Clock, signals: &Receiver<i32>) -> Spawned {
+pub(super) fn look_after(
+    mut children: Vec<Child>,
+    clock: &dyn Clock,
+    signals: &Receiver<i32>,
+) -> Spawned {
     let mut ended: Vec<Option<ExitStatus>> = vec![None; children.len()];
     let mut until = None;
     while ended.iter().any(Option::is_none) {

@@ -2,7 +2,11 @@
 
 use super::fingerprint::Fingerprint;
 use super::key::RowKey;
+use crate::base::Bytes;
 use serde::{Deserialize, Serialize};
+
+/// Schema number of a baseline's file; it rises with any change of meaning.
+pub const BASELINE_SCHEMA: u32 = 1;
 
 /// One launch's figure of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,8 +23,10 @@ pub struct Measure {
 pub struct LaunchRow {
     /// Which row.
     pub key: RowKey,
-    /// Bytes in the bus bandwidth: algo bytes times the bus factor; 0 in a world of one.
-    pub bus_bytes: f64,
+    /// Numerator of the algorithm bandwidth.
+    pub algo_bytes: Bytes,
+    /// busbw / algbw; 0 in a world of one.
+    pub bus_factor: f64,
     /// Its times; none where the launch could not measure it.
     pub measure: Option<Measure>,
     /// Why it could not, where it could not.
@@ -47,7 +53,7 @@ pub struct Launch {
 /// One acceptance of a baseline, or its retirement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BaselineEntry {
-    /// Schema number of this file.
+    /// [`BASELINE_SCHEMA`].
     pub schema: u32,
     /// The baseline's name.
     pub name: String,

@@ -6,6 +6,7 @@
 pub mod baseline;
 pub mod case;
 pub mod conditions;
+pub mod contrast;
 pub mod fingerprint;
 pub mod gate;
 pub mod header;

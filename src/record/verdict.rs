@@ -67,6 +67,15 @@ pub struct Change {
     pub high_percent: Option<f64>,
 }
 
+/// How many more launches would settle a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MoreLaunches {
+    /// Of what is judged.
+    pub now: u32,
+    /// For the baseline; 0 where it has enough.
+    pub baseline: u32,
+}
+
 /// Several rows judged together: a band, or one collective's rows of a band.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BandVerdict {
@@ -77,15 +86,18 @@ pub struct BandVerdict {
     pub collective: Option<String>,
     /// Rows that both sides have.
     pub rows: u32,
-    /// Geometric mean of the rows' changes.
+    /// Geometric mean of the rows' changes, with its interval at a confidence of 95 %.
     pub change: Change,
+    /// The loss that is ruled out, in percent: the interval that a pass is decided by is wider than
+    /// the one that is shown. Negative where even a gain is certain; none where nothing is ruled out.
+    pub ruled_out_percent: Option<f64>,
     /// Loss in percent that matters, above zero: the limit is a change of `-limit_percent`.
     pub limit_percent: f64,
     /// What follows.
     pub decision: Decision,
-    /// Launches a side that would settle it, both sides alike; none where it is settled or where
-    /// launches do not help.
-    pub launches_needed: Option<u32>,
+    /// How many more launches would settle it if they went on like these; none where it is settled or
+    /// where launches do not help.
+    pub launches_needed: Option<MoreLaunches>,
     /// Why, in a few words.
     pub why: String,
 }
@@ -216,8 +228,10 @@ pub struct Verdict {
     pub over_ranks: String,
     /// How one launch's repetitions of a row were made one number, in words.
     pub summary: String,
-    /// Of the interval of a band, one-sided, in percent: 99.7.
+    /// Confidence of the intervals, two-sided, in percent: 95.
     pub confidence_percent: f64,
+    /// Confidence, one-sided, with which a loss is ruled out before a band passes, in percent.
+    pub pass_confidence_percent: f64,
     /// The bands that have rows, by size.
     pub bands: Vec<BandVerdict>,
     /// One collective's rows of a band, where a band has several collectives.
@@ -228,8 +242,8 @@ pub struct Verdict {
     pub missing: Vec<MissingRow>,
     /// The gate's floors, where there is a gate.
     pub gate: Vec<GateResult>,
-    /// Launches a side that would settle it; none where it is settled or where launches do not help.
-    pub launches_needed: Option<u32>,
+    /// How many more launches would settle it; none where it is settled or where launches do not help.
+    pub launches_needed: Option<MoreLaunches>,
     /// What differed and was compared all the same (`--force`).
     pub forced: Vec<Difference>,
     /// Earlier launches and these, by band, and by row where a row stands out.

@@ -2,12 +2,12 @@
 
 use ncclbench::backend::{Session, ThreadSeat};
 use ncclbench::base::sweep::{Step, Sweep};
-use ncclbench::base::{Bytes, DataType, Placement, Rank, RedOp, Uneven};
+use ncclbench::base::{Bytes, DataType, Fault, Placement, Rank, RedOp, Uneven};
 use ncclbench::bootstrap::Bootstrap;
 use ncclbench::collective::{self, Operator};
 use ncclbench::engine::{Engine, Measured, Rules, Seats, SystemClock};
 use ncclbench::plan::{self, PlanSpec, Roots};
-use ncclbench::record::{Blocking, Case, Tweaks};
+use ncclbench::record::{Blocking, Case, Sample, Tweaks};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,31 +53,23 @@ pub(crate) fn run(
     seat: &ThreadSeat,
     plane: &dyn Bootstrap,
 ) -> Vec<Outcome> {
-    let seats = Seats {
-        world: seat.world,
-        ranks: seat.ranks.clone(),
-        gpus: seat.ranks.iter().map(|rank: &Rank| Some(rank.0)).collect(),
-        host: seat.host.clone(),
-    };
-    let tweaks = specs[0].tweaks;
-    let rules = Rules {
-        blocking: specs[0].blocking,
-        control_limit: Duration::from_mins(2),
-        launches_block: false,
-        seed: 7,
-        tweaks,
-    };
-    let most = specs.iter().map(|spec| plan::max_bytes(spec).0).max();
-    // Room for two operations beside each other, so that buffers rotate.
-    let capacity = Bytes(2 * most.unwrap_or(0) + 64);
-    let clock = Arc::new(SystemClock);
-    let mut engine = Engine::new(session, plane, clock, &seats, capacity, rules).unwrap();
-    let notes = engine.prepare(tweaks.registration).unwrap();
+    run_with_samples(specs, session, seat, plane).0
+}
+
+/// As [`run`], with the samples of what was measured.
+pub(crate) fn run_with_samples(
+    specs: &[PlanSpec],
+    session: &mut dyn Session,
+    seat: &ThreadSeat,
+    plane: &dyn Bootstrap,
+) -> (Vec<Outcome>, Vec<Sample>) {
+    let mut engine = engine(specs, session, seat, plane);
+    let notes = engine.prepare(specs[0].tweaks.registration).unwrap();
     assert!(notes.is_empty(), "{notes:?}");
     let jobs = specs
         .iter()
         .flat_map(|spec| plan::jobs(spec, seat.world, 0).unwrap());
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut samples) = (Vec::new(), Vec::new());
     for job in jobs {
         let measured = engine
             .run(&job)
@@ -85,15 +77,54 @@ pub(crate) fn run(
         match measured {
             None => {}
             Some(Measured::Waived(reason)) => outcomes.push((job.case, Err(reason))),
-            Some(Measured::Timed(_, found)) => {
+            Some(Measured::Timed(sample, found)) => {
                 if let Some(bad) = found.as_ref().and_then(|found| found.first.first()) {
                     panic!("{:?}: {bad:?}", job.case);
                 }
                 outcomes.push((job.case, Ok(found.map(|found| found.wrong))));
+                samples.push(sample);
             }
         }
     }
-    outcomes
+    (outcomes, samples)
+}
+
+/// Only what comes before the first measurement; what a reader must know of it.
+#[allow(dead_code, reason = "not every user of this file needs it")]
+pub(crate) fn prepare(
+    spec: &PlanSpec,
+    session: &mut dyn Session,
+    seat: &ThreadSeat,
+    plane: &dyn Bootstrap,
+) -> Result<Vec<String>, Fault> {
+    let specs = std::slice::from_ref(spec);
+    engine(specs, session, seat, plane).prepare(spec.tweaks.registration)
+}
+
+/// An engine with room for two of the largest operations beside each other, so that buffers rotate.
+fn engine<'a>(
+    specs: &[PlanSpec],
+    session: &'a mut dyn Session,
+    seat: &ThreadSeat,
+    plane: &'a dyn Bootstrap,
+) -> Engine<'a> {
+    let seats = Seats {
+        world: seat.world,
+        ranks: seat.ranks.clone(),
+        gpus: seat.ranks.iter().map(|rank: &Rank| Some(rank.0)).collect(),
+        host: seat.host.clone(),
+    };
+    let rules = Rules {
+        blocking: specs[0].blocking,
+        control_limit: Duration::from_mins(2),
+        launches_block: false,
+        seed: 7,
+        tweaks: specs[0].tweaks,
+    };
+    let most = specs.iter().map(|spec| plan::max_bytes(spec).0).max();
+    let capacity = Bytes(2 * most.unwrap_or(0) + 64);
+    let clock = Arc::new(SystemClock);
+    Engine::new(session, plane, clock, &seats, capacity, rules).unwrap()
 }
 
 /// Fails the test unless everything that is defined was measured and right.

@@ -138,6 +138,26 @@ impl Running {
         )
     }
 
+    /// As [`Running::wait_for`], of stderr.
+    pub(crate) fn wait_for_error<T>(
+        &mut self,
+        what: &str,
+        limit: Duration,
+        mut found: impl FnMut(&str) -> Option<T>,
+    ) -> T {
+        while self.open > 0 {
+            let before = self.stderr.len();
+            if self.hear(limit).is_err() {
+                break;
+            }
+            if let Some(value) = found(&self.stderr[before..]) {
+                return value;
+            }
+        }
+        self.end_group();
+        panic!("{}: {what} did not come:\n{}", self.name, self.stderr)
+    }
+
     /// Waits until the command has ended and all its children have let go of its output.
     pub(crate) fn finish(mut self, limit: Duration) -> Finished {
         let (tell, over) = channel::<()>();

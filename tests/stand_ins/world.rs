@@ -2,7 +2,7 @@
 
 use crate::stand_ins::library;
 use crate::trial::{Said, Trial};
-use ncclbench::backend::{self, Abort, Equipment, Session, ThreadSeat, Wish};
+use ncclbench::backend::{self, Abort, CommWish, Equipment, Session, ThreadSeat, Wish};
 use ncclbench::base::pattern::Recipe;
 use ncclbench::base::{Buffer, Bytes, Clock, Env, Fault, Kind, Rank, Span, Uneven, World};
 use ncclbench::bootstrap::solo::Solo;
@@ -46,6 +46,7 @@ pub(crate) struct Worlds {
     limit: Duration,
     patience: Duration,
     variables: Vec<(&'static str, &'static str)>,
+    comm: CommWish,
 }
 
 /// What the threads of a world share.
@@ -71,6 +72,7 @@ impl Worlds {
             limit: PATIENCE,
             patience: PATIENCE,
             variables: Vec::new(),
+            comm: CommWish::default(),
         }
     }
 
@@ -93,6 +95,18 @@ impl Worlds {
         self
     }
 
+    /// With another driver than the usual one, by its name in the stand-ins' folder.
+    pub(crate) fn driver(mut self, name: &'static str) -> Self {
+        let path = library(name).leak();
+        self.variables.push(("NCCLBENCH_CUDA", path));
+        self
+    }
+
+    /// With what the communicator is to be told.
+    pub(crate) fn comm(self, comm: CommWish) -> Self {
+        Self { comm, ..self }
+    }
+
     fn world(&self) -> World {
         World(self.threads * self.lanes)
     }
@@ -106,6 +120,7 @@ impl Worlds {
         wish.env = all
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
+        wish.comm = self.comm;
         ThreadSeat {
             world: self.world(),
             devices: ranks.clone(),

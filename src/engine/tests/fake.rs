@@ -1,7 +1,9 @@
 //! A session that only writes down what it is asked, and a clock moved by hand.
 
 use crate::backend::Abort;
+use crate::backend::Events;
 use crate::backend::Extras;
+use crate::backend::Graphs;
 use crate::backend::Session;
 use crate::base::Buffer;
 use crate::base::Bytes;
@@ -53,6 +55,11 @@ pub(super) enum Deed {
     Reduce(Span, Span),
     Drained,
     Verify,
+    Mark(usize),
+    Recording,
+    Recorded,
+    Launch,
+    Forgotten,
 }
 
 /// One rank of two whose operations take 7 µs each, counted when they are waited for.
@@ -61,6 +68,9 @@ pub(super) struct Fake {
     pub(super) clock: Arc<Hand>,
     pub(super) deeds: Rc<RefCell<Vec<Deed>>>,
     open: Cell<u64>,
+    /// Operations recorded so far, while that is going on and until it is forgotten.
+    recorded: Cell<u64>,
+    records: Cell<bool>,
     pub(super) offers: bool,
     pub(super) finds: Mismatches,
     buffers: usize,
@@ -72,6 +82,8 @@ impl Fake {
             clock: Arc::clone(clock),
             deeds: Rc::default(),
             open: Cell::new(0),
+            recorded: Cell::new(0),
+            records: Cell::new(false),
             offers: true,
             finds: Mismatches::default(),
             buffers: 0,
@@ -88,7 +100,12 @@ impl Collectives for Fake {
         if !self.offers {
             return Err(Fault::unsupported("not here"));
         }
-        self.open.set(self.open.get() + 1);
+        let counted = if self.records.get() {
+            &self.recorded
+        } else {
+            &self.open
+        };
+        counted.set(counted.get() + 1);
         self.note(Deed::Reduce(send, recv));
         Ok(())
     }
@@ -119,7 +136,62 @@ impl Abort for NoAbort {
     fn abort(&self) {}
 }
 
-impl Extras for Fake {}
+impl Extras for Fake {
+    fn graphs(&self) -> Option<&dyn Graphs> {
+        Some(self)
+    }
+
+    fn events(&self) -> Option<&dyn Events> {
+        Some(self)
+    }
+}
+
+impl Graphs for Fake {
+    fn ready(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn begin(&self) -> Result<(), Fault> {
+        self.note(Deed::Recording);
+        self.records.set(true);
+        Ok(())
+    }
+
+    fn end(&self) -> Result<(), Fault> {
+        self.note(Deed::Recorded);
+        self.records.set(false);
+        Ok(())
+    }
+
+    fn launch(&self) -> Result<(), Fault> {
+        self.note(Deed::Launch);
+        self.open.set(self.open.get() + self.recorded.get());
+        Ok(())
+    }
+
+    fn discard(&self) -> Result<(), Fault> {
+        self.note(Deed::Forgotten);
+        self.recorded.set(0);
+        Ok(())
+    }
+}
+
+/// Mark i is passed after i² µs.
+impl Events for Fake {
+    fn prepare(&self, _count: usize) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn mark(&self, _lane: usize, index: usize) -> Result<(), Fault> {
+        self.note(Deed::Mark(index));
+        Ok(())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a few marks")]
+    fn between_us(&self, _lane: usize, from: usize, to: usize) -> Result<f64, Fault> {
+        Ok((to * to - from * from) as f64)
+    }
+}
 
 impl Session for Fake {
     fn ops(&self, _lane: usize) -> &dyn Ops {
@@ -162,6 +234,7 @@ impl Session for Fake {
 
     /// Half of the polls find nothing done yet.
     fn poll(&mut self) -> Result<bool, Fault> {
+        assert!(!self.records.get(), "what is recorded cannot be waited for");
         let open = self.open.replace(0);
         self.clock.forward(7 * open);
         if open == 0 {

@@ -1,6 +1,7 @@
 //! The engine over a session that only writes down what it is asked, and a clock moved by hand.
 
 mod fake;
+mod rarer;
 
 use self::fake::Deed;
 use self::fake::Fake;
@@ -77,8 +78,18 @@ fn solo() -> Solo {
 
 /// Runs `act` on an engine over `fake`; gives what it gave and what the session was asked to do.
 fn with_engine<T>(
+    fake: Fake,
+    blocking: Blocking,
+    act: impl FnOnce(&mut Engine<'_>) -> T,
+) -> (T, Vec<Deed>) {
+    with_tweaks(fake, blocking, Tweaks::default(), act)
+}
+
+/// As [`with_engine`], with rarer options.
+fn with_tweaks<T>(
     mut fake: Fake,
     blocking: Blocking,
+    tweaks: Tweaks,
     act: impl FnOnce(&mut Engine<'_>) -> T,
 ) -> (T, Vec<Deed>) {
     let deeds = Rc::clone(&fake.deeds);
@@ -95,7 +106,7 @@ fn with_engine<T>(
         control_limit: Duration::from_secs(1),
         launches_block: false,
         seed: 9,
-        tweaks: Tweaks::default(),
+        tweaks,
     };
     let mut engine = Engine::new(&mut fake, &plane, clock, &seats, Bytes(1200), rules).unwrap();
     let given = act(&mut engine);

@@ -63,7 +63,7 @@ impl Run {
     }
 
     fn open(first: &[u8]) -> Result<Self, Fault> {
-        require_our_schema(first)?;
+        require_readable_schema(first)?;
         match parse(first)? {
             Line::Header(header) => Ok(Self {
                 header: *header,
@@ -88,20 +88,25 @@ impl Run {
     }
 }
 
-/// Looked at before the rest, so that a newer file is called newer and not malformed.
-fn require_our_schema(first: &[u8]) -> Result<(), Fault> {
+/// Refuses the header of a newer schema, before the rest of it is looked at, so that a newer file is
+/// called newer and not malformed. Older ones are read: what they lack is not known.
+///
+/// # Errors
+/// `Usage`, if it is no header, or with the number, if it is newer.
+pub fn require_readable_schema(first: &[u8]) -> Result<(), Fault> {
     #[derive(Deserialize)]
     struct Schema {
         schema: u32,
     }
     let Schema { schema } = serde_json::from_slice(first)
         .map_err(|error| Fault::usage(format!("not the header of a run's file: {error}")))?;
-    if schema == SCHEMA {
+    if (1..=SCHEMA).contains(&schema) {
         return Ok(());
     }
     Err(Fault::usage(format!(
-        "its schema is {schema}; this version reads schema {SCHEMA}"
-    )))
+        "its schema is {schema}; this version reads schemas up to {SCHEMA}"
+    ))
+    .hint("read it with the version that wrote it, or a newer one"))
 }
 
 fn parse(line: &[u8]) -> Result<Line, Fault> {

@@ -173,7 +173,7 @@ fn levels(verdict: &Verdict) -> Vec<Level> {
 
 fn remarks(verdict: &Verdict) -> Vec<String> {
     let mut all = vec![format!(
-        "Points: single rows, which explain; bands: all rows of their sizes together, which decide, with one-sided {} % intervals.",
+        "Points: single rows, which explain; bands: all rows of their sizes together, which decide, with {} % intervals.",
         super::scale::short(verdict.confidence_percent)
     )];
     let lost = verdict.missing.iter().filter(|row| row.lost).count();

@@ -31,7 +31,8 @@ pub(in crate::report) fn verdict(run: &Run, percent: f64) -> Verdict {
         started: "2026-11-29T14:17:00.000Z".to_owned(),
         over_ranks: "max".to_owned(),
         summary: "median".to_owned(),
-        confidence_percent: 99.7,
+        confidence_percent: 95.0,
+        pass_confidence_percent: 99.5,
         bands: [Band::Latency, Band::Bandwidth]
             .map(|band| of_band(band, change, decision))
             .into(),
@@ -99,6 +100,7 @@ fn of_band(band: Band, change: Change, decision: Decision) -> BandVerdict {
         collective: None,
         rows: 5,
         change,
+        ruled_out_percent: None,
         limit_percent: 3.0,
         decision,
         launches_needed: None,

@@ -1,7 +1,7 @@
 //! Events: the moment at which a stream comes to them.
 
 use crate::devices::{self, Device};
-use crate::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_READY, SUCCESS, code, streams};
+use crate::{Code, INVALID_HANDLE, INVALID_VALUE, NOT_READY, SUCCESS, code, journal, streams};
 use std::collections::HashMap;
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,12 +37,6 @@ fn find(handle: *mut c_void) -> Result<Arc<Event>, Code> {
         .ok_or(INVALID_HANDLE)
 }
 
-/// How many events were not destroyed.
-#[unsafe(no_mangle)]
-pub extern "C" fn stand_in_events() -> u64 {
-    lock(&EVENTS).len() as u64
-}
-
 /// # Safety
 /// `event` must be writable.
 #[unsafe(no_mangle)]
@@ -54,6 +48,7 @@ pub unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -
         }
         let handle = NEXT.fetch_add(16, Ordering::Relaxed);
         let passed = Mutex::new(Passed::Never);
+        journal::line("event made");
         lock(&EVENTS).insert(handle, Arc::new(Event { device, passed }));
         // SAFETY: the caller's promise.
         unsafe { event.write(std::ptr::without_provenance_mut(handle)) };
@@ -102,6 +97,7 @@ pub unsafe extern "C" fn cuEventElapsedTime(
 #[unsafe(no_mangle)]
 pub extern "C" fn cuEventDestroy_v2(event: *mut c_void) -> Code {
     if lock(&EVENTS).remove(&event.addr()).is_some() {
+        journal::line("event destroyed");
         SUCCESS
     } else {
         INVALID_HANDLE

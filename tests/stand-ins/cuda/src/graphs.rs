@@ -1,6 +1,7 @@
 //! Graphs: what was recorded on a stream, run as often as it is launched.
 
 use crate::devices::Device;
+use crate::journal;
 use crate::streams::{self, Job};
 use crate::{CAPTURE_UNSUPPORTED, Code, INVALID_HANDLE, INVALID_VALUE, SUCCESS, code};
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ fn lock(graphs: &Graphs) -> MutexGuard<'_, HashMap<usize, Arc<Graph>>> {
 }
 
 fn add(graphs: &Graphs, graph: Arc<Graph>) -> *mut c_void {
+    journal::line("graph made");
     let handle = NEXT.fetch_add(16, Ordering::Relaxed);
     lock(graphs).insert(handle, graph);
     std::ptr::without_provenance_mut(handle)
@@ -40,6 +42,7 @@ fn find(graphs: &Graphs, handle: *mut c_void) -> Result<Arc<Graph>, Code> {
 
 fn destroy(graphs: &Graphs, handle: *mut c_void) -> Code {
     if lock(graphs).remove(&handle.addr()).is_some() {
+        journal::line("graph destroyed");
         SUCCESS
     } else {
         INVALID_HANDLE
@@ -49,12 +52,6 @@ fn destroy(graphs: &Graphs, handle: *mut c_void) -> Code {
 /// Keeps a recording under a new handle.
 fn keep(device: &'static Device, jobs: Vec<Job>) -> *mut c_void {
     add(&RECORDED, Arc::new(Graph { device, jobs }))
-}
-
-/// How many graphs were not destroyed.
-#[unsafe(no_mangle)]
-pub extern "C" fn stand_in_graphs() -> u64 {
-    (lock(&RECORDED).len() + lock(&LAUNCHABLE).len()) as u64
 }
 
 /// `CU_STREAM_CAPTURE_MODE_THREAD_LOCAL`, the only mode in which other threads of a process may go
@@ -121,6 +118,7 @@ pub extern "C" fn cuGraphLaunch(executable: *mut c_void, stream: *mut c_void) ->
         if stream.is_recording() {
             return Err(CAPTURE_UNSUPPORTED);
         }
+        journal::line("graph launched");
         let mut jobs = graph.jobs.iter();
         jobs.try_for_each(|job| stream.enqueue_job(Arc::clone(job)))
     }))

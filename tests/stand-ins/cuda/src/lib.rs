@@ -19,6 +19,7 @@ mod devices;
 mod events;
 #[cfg(feature = "graphs")]
 mod graphs;
+mod journal;
 mod memory;
 mod modules;
 mod streams;

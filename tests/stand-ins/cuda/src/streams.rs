@@ -2,6 +2,7 @@
 //! recorded keeps its work for the graph instead.
 
 use crate::devices::{self, Device};
+use crate::journal;
 use crate::{
     CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, CAPTURE_WRONG_THREAD, Code, ILLEGAL_STATE,
     INVALID_HANDLE, INVALID_VALUE, NOT_READY, SUCCESS, code,
@@ -211,12 +212,6 @@ fn work(jobs: &mpsc::Receiver<Job>, state: &State) {
     }
 }
 
-/// How many streams there are besides the null streams.
-#[unsafe(no_mangle)]
-pub extern "C" fn stand_in_streams() -> u64 {
-    lock(&STREAMS).len() as u64
-}
-
 /// # Safety
 /// `stream` must be writable.
 #[unsafe(no_mangle)]
@@ -227,6 +222,7 @@ pub unsafe extern "C" fn cuStreamCreate(stream: *mut *mut c_void, flags: c_uint)
         }
         let handle = NEXT.fetch_add(16, Ordering::Relaxed) as usize;
         lock(&STREAMS).insert(handle, Arc::new(Stream::new(device, false)));
+        journal::line("stream made");
         // SAFETY: the caller's promise.
         unsafe { stream.write(std::ptr::without_provenance_mut(handle)) };
         Ok(())

@@ -19,6 +19,8 @@ mod comm;
 mod cuda;
 mod group;
 mod join;
+#[path = "../../cuda/src/journal.rs"]
+mod journal;
 mod log;
 #[cfg(feature = "modern")]
 mod register;

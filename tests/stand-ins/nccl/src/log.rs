@@ -134,7 +134,23 @@ fn lines() -> Vec<Line> {
         eprintln!("stand-in libnccl: `{SOURCE}={path}`: {error}");
         std::process::exit(99);
     });
-    text.lines().filter_map(line).collect()
+    let lines = text.lines().filter_map(line);
+    lines.filter_map(obey).collect()
+}
+
+/// What `NCCL_NET` and `NCCL_NET_PLUGIN` make of a line: another network, no plugin's words.
+fn obey(line: Line) -> Option<Line> {
+    let net = variable("NCCL_NET");
+    if variable("NCCL_NET_PLUGIN") == "none" && line.text.starts_with("NET/OFI") {
+        return None;
+    }
+    let text = match line.text.split_once(" via NET/") {
+        _ if net.is_empty() => line.text,
+        Some((before, _)) => format!("{before} via NET/{net}/0"),
+        None if line.text.starts_with("Using network ") => format!("Using network {net}"),
+        None => line.text,
+    };
+    Some(Line { text, ..line })
 }
 
 fn line(text: &str) -> Option<Line> {
