@@ -10,6 +10,8 @@
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`baseline`], [`report`] |
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`], [`path`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`], [`import`] |
+//! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`] |
+//! | 4 | [`engine`], [`doctor`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`], [`store`] |
 //! | 4 | [`engine`] |
 //! | 5 | [`cli`] |
@@ -23,6 +25,7 @@ pub mod bootstrap;
 pub mod cli;
 pub mod collective;
 pub mod digest;
+pub mod doctor;
 pub mod engine;
 pub mod ffi;
 pub mod import;

@@ -16,6 +16,8 @@ mod cluster;
 mod containers;
 #[path = "launch/contrast.rs"]
 mod contrast;
+#[path = "launch/doctor.rs"]
+mod doctor;
 #[path = "launch/flood.rs"]
 mod flood;
 #[path = "launch/hangs.rs"]

@@ -5,6 +5,7 @@ mod berths;
 mod book;
 mod codes;
 mod contrast;
+mod doctor;
 mod dry_run;
 mod ending;
 mod fleet;
@@ -60,6 +61,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         },
         #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),

@@ -56,12 +56,12 @@ struct Options {
     /// An arm: its name and its variables. A variable without a value, as `-NCCL_ALGO`, is removed;
     /// what has no `=` belongs to the value before it. With one arm only, it is held against the run
     /// as it is
-    #[arg(long, value_name = "COMMAND.name[=VAR=VALUE,...]", action = clap::ArgAction::Append)]
+    #[arg(long, value_name = "NAME[=VAR=VALUE,...]", action = clap::ArgAction::Append)]
     arm: Vec<String>,
     /// How often each arm is run, by turns; the medians are shown
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1, 1000))]
     rounds: u32,
-    /// Keep the runs' files in this folder, as `COMMAND.name-ROUND.jsonl`
+    /// Keep the runs' files in this folder, as `NAME-ROUND.jsonl`
     #[arg(long, value_name = "DIR", value_parser = label)]
     save: Option<String>,
     /// Print one JSON object
@@ -200,12 +200,12 @@ fn arms(asked: &[String], backend: &str) -> Result<Vec<Arm>, Fault> {
     }
 }
 
-/// `COMMAND.name`, `COMMAND.name=VAR=VALUE,VAR=VALUE,-VAR`.
+/// `NAME`, `NAME=VAR=VALUE,VAR=VALUE,-VAR`.
 fn arm(text: &str) -> Result<Arm, Fault> {
     let (name, rest) = text.split_once('=').unwrap_or((text, ""));
     let refuse = |what: &str| {
         Fault::usage(format!(
-            "`--arm {text}`: {what}; expected COMMAND.name=VAR=VALUE,VAR=VALUE, e.g. `tcp=NCCL_NET=Socket,NCCL_NET_PLUGIN=none`"
+            "`--arm {text}`: {what}; expected NAME=VAR=VALUE,VAR=VALUE, e.g. `tcp=NCCL_NET=Socket,NCCL_NET_PLUGIN=none`"
         ))
     };
     let plain = |name: &str| {

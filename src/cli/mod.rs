@@ -4,6 +4,7 @@
 
 mod args;
 mod contrast;
+mod doctor;
 pub mod environment;
 mod guise;
 mod help;
@@ -29,6 +30,7 @@ mod whereabouts;
 
 pub use args::Args;
 pub use contrast::ContrastArgs;
+pub use doctor::DoctorArgs;
 pub use guise::Guise;
 pub use import::ImportArgs;
 pub use links::LinksArgs;
@@ -66,6 +68,8 @@ pub enum Parsed {
     Path(Box<PathArgs>),
     /// Say how the processes were started and what each of them sees.
     Where(Box<WhereArgs>),
+    /// Say what is wrong with the machines.
+    Doctor(Box<DoctorArgs>),
     /// Make links to this program under nccl-tests' names.
     Links(LinksArgs),
     /// Print this to stdout and leave with success: help, version, lists.
@@ -87,6 +91,7 @@ struct Command {
 /// what none of them takes.
 const COMMANDS: &[Command] = &[
     contrast::COMMAND,
+    doctor::COMMAND,
     import::COMMAND,
     links::COMMAND,
     path::COMMAND,

@@ -51,8 +51,8 @@ pub struct PathWish {
 #[command(next_help_heading = "Network path")]
 pub(super) struct RunOptions {
     /// Exit 6 unless the bytes went by `efa`, `infiniband`, `nvlink`, or `any` of the fast ways
-    #[arg(long, value_name = "PATH", value_parser = gate)]
-    pub require_path: Option<Gate>,
+    #[arg(long, value_name = "PATH")]
+    pub require_path: Option<String>,
     /// Leave NCCL's log and the NICs' counters alone, and give no verdict on the path
     #[arg(long, conflicts_with = "require_path")]
     pub no_path: bool,
@@ -72,18 +72,32 @@ impl RunOptions {
     /// # Errors
     /// `Usage` where a path is required of a backend that has none.
     pub(super) fn wish(self, backend: &str) -> Result<PathWish, Fault> {
-        if let Some(gate) = self.require_path.filter(|_| backend != "nccl") {
-            return Err(Fault::usage(format!(
-                "`--require-path {}` is for backend `nccl`; `{backend}` has no path to judge",
-                gate.name()
-            )));
-        }
+        let wish = wished(self.require_path.as_deref(), backend)?;
         Ok(PathWish {
-            watch: !self.no_path && backend == "nccl",
-            require: self.require_path,
+            watch: wish.watch && !self.no_path,
             root: self.path_root,
+            ..wish
         })
     }
+}
+
+/// What is wished of a run's path, where `name` is what it must be.
+///
+/// # Errors
+/// `Usage` for a name that is not known, and for a backend that has no path.
+pub(super) fn wished(name: Option<&str>, backend: &str) -> Result<PathWish, Fault> {
+    let require: Option<Gate> = name.map(str::parse).transpose()?;
+    if let Some(gate) = require.filter(|_| backend != "nccl") {
+        return Err(Fault::usage(format!(
+            "`--require-path {}` is for backend `nccl`; `{backend}` has no path to judge",
+            gate.name()
+        )));
+    }
+    Ok(PathWish {
+        watch: backend == "nccl",
+        require,
+        root: PathBuf::from("/"),
+    })
 }
 
 fn gate(text: &str) -> Result<Gate, String> {

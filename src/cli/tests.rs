@@ -311,6 +311,7 @@ proptest! {
             Ok(Parsed::Import(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
+            Ok(Parsed::Doctor(args)) => prop_assert!(args.ranks > 0),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));

@@ -204,6 +204,23 @@ pub fn announced(wish: &Wish, env: &Env) -> Vec<&'static str> {
     announced.map(|launcher| launcher.name()).collect()
 }
 
+/// Variables that say which process this one is.
+const RANKS: [&str; 6] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "RANK",
+    "SLURM_PROCID",
+    "JOB_COMPLETION_INDEX",
+];
+
+/// Which process the flags or the variables say that this is, whether or not it could join.
+pub fn index(wish: &Wish, env: &Env) -> Option<String> {
+    let said = RANKS.iter().find_map(|name| env.get(name));
+    let flag = wish.rank.map(|rank| rank.to_string());
+    flag.or_else(|| said.map(str::to_owned))
+}
+
 /// The launcher of a name.
 ///
 /// # Errors

@@ -1,7 +1,9 @@
 //! What this machine is: reads the outside.
 
 pub mod address;
+pub mod command;
 pub mod cpu;
+pub mod gpu_health;
 pub mod host;
 pub mod interface;
 pub mod library;

@@ -26,9 +26,11 @@ pub fn devices() -> Vec<Device> {
     devices_in(Path::new("/sys/class/infiniband"))
 }
 
+/// Those that a copy of the kernel's list holds.
+///
 /// # Source
 /// Linux, `Documentation/ABI/stable/sysfs-class-infiniband`.
-fn devices_in(folder: &Path) -> Vec<Device> {
+pub fn devices_in(folder: &Path) -> Vec<Device> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut devices: Vec<Device> = entries.map(|entry| device(&entry.path())).collect();
     devices.sort_by(|a, b| a.name.cmp(&b.name));

@@ -5,10 +5,12 @@
 
 pub mod baseline;
 pub mod case;
+pub mod checkup;
 pub mod conditions;
 pub mod contrast;
 pub mod fingerprint;
 pub mod gate;
+pub mod gpu_health;
 pub mod header;
 pub mod history;
 pub mod key;
@@ -28,9 +30,11 @@ pub mod tweaks;
 pub mod verdict;
 
 pub use case::{Case, InPlace};
+pub use checkup::{Checkup, Checkups, Examined, Finding, Health, SharedFinding};
 pub use conditions::{Conditions, DeviceState};
 pub use fingerprint::Fingerprint;
 pub use gate::{Floor, Limits};
+pub use gpu_health::{GpuHealth, GpuHealths};
 pub use header::{BandwidthFloor, DeviceRecord, Footer, Header, LibraryRecord, SeatRecord};
 pub use key::RowKey;
 pub use line::{Line, Run};

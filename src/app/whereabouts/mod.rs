@@ -34,16 +34,6 @@ use sighting::Launch;
 use sighting::Sighting;
 use std::sync::Arc;
 
-/// Variables that say which process this one is.
-const RANKS: [&str; 6] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "RANK",
-    "SLURM_PROCID",
-    "JOB_COMPLETION_INDEX",
-];
-
 /// Reports; gives the exit code.
 pub(super) fn run(args: &WhereArgs, env: &Env) -> u8 {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -102,7 +92,9 @@ fn conduct(args: &WhereArgs, env: &Env, here: &Here, joined: &Joined) -> Result<
 fn alone(args: &WhereArgs, env: &Env, here: &Here, ending: &Ending) -> u8 {
     let code = spawn::leave_with(ending);
     let fault = &ending.fault;
-    if fault.kind == Kind::Usage || index(args, env).is_some_and(|index| index != "0") {
+    if fault.kind == Kind::Usage
+        || launcher::index(&args.launch, env).is_some_and(|index| index != "0")
+    {
         return code;
     }
     let launch = Launch::unmet(args, env, None);
@@ -113,13 +105,6 @@ fn alone(args: &WhereArgs, env: &Env, here: &Here, ending: &Ending) -> u8 {
         super::refuse(&fault);
     }
     code
-}
-
-/// Which process the flags or the variables say that this is.
-fn index(args: &WhereArgs, env: &Env) -> Option<String> {
-    let said = RANKS.iter().find_map(|name| env.get(name));
-    let flag = args.launch.rank.map(|rank| rank.to_string());
-    flag.or_else(|| said.map(str::to_owned))
 }
 
 /// Prints the report; gives the exit code that it calls for.

@@ -66,7 +66,10 @@ pub fn judge(evidence: &Evidence) -> PathRecord {
     let traffic = traffic(evidence);
     let counted = traffic.map_or(Counted::Nothing, |traffic| counted(evidence, &traffic));
     let mut findings = Vec::new();
-    let said = claim::of_log(&facts);
+    let mut said = claim::of_log(&facts);
+    if facts.lines == 0 {
+        said.reason = evidence.no_log.clone().or(said.reason);
+    }
     let (claim, by) = decide(&said, counted, &mut findings);
     let mut record = PathRecord {
         verdict: claim.verdict,
