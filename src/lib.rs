@@ -28,6 +28,7 @@ pub mod digest;
 pub mod doctor;
 pub mod engine;
 pub mod ffi;
+pub mod hunt;
 pub mod import;
 pub mod launcher;
 pub mod ops;

@@ -20,12 +20,14 @@ fail() {
 }
 
 # g++ compiles the kernels' header for the host; Slurm's plugin opens what only libpmix-dev has; the
-# last line is for the cargo feature `mpi`, whose declarations libclang reads from MPI's headers.
+# last line but one is for the cargo feature `mpi`, whose declarations libclang reads from MPI's headers;
+# the last is for the report in a browser.
 packages=(
   git g++ python3 python3-venv
   slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev
-  openmpi-bin mpich iproute2 util-linux
+  openmpi-bin mpich iproute2 util-linux libfabric-bin
   libopenmpi-dev libmpich-dev libclang-dev
+  chromium chromium-driver
 )
 
 is_installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
@@ -130,6 +132,8 @@ step "tests"
 test_some
 step "the real NCCL, as far as it goes without a GPU"
 test_some --test real_nccl -- --ignored
+step "the report in a browser"
+test_some --test browser -- --ignored
 step "launches by Slurm, Open MPI and MPICH"
 test_launches
 step "documentation"

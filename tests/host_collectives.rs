@@ -37,6 +37,7 @@ fn seat(rank: usize, shape: &str) -> ThreadSeat {
             nccl_lib: None,
             env: Env::default(),
             seed: 0,
+            kernel: ncclbench::backend::KernelWish::default(),
             comm: backend::CommWish::default(),
         },
     }

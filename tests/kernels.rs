@@ -1,5 +1,5 @@
-//! The kernels' own source, compiled for the CPU with sanitizers, against the Rust definition of the
-//! pattern; and the committed PTX against the list of functions.
+//! The kernels' own source, compiled for the CPU with sanitizers: the checker's against the Rust
+//! definition of the pattern, the collectives' between ranks; and the committed PTX.
 //!
 //! What only a GPU can show (speed, the driver's translation) is not tested here.
 
@@ -10,6 +10,8 @@
     reason = "a test fails by panicking; sizes are small"
 )]
 
+#[path = "kernels/collectives.rs"]
+mod collectives;
 #[path = "kernels/script.rs"]
 mod script;
 

@@ -18,6 +18,8 @@ mod containers;
 mod contrast;
 #[path = "launch/doctor.rs"]
 mod doctor;
+#[path = "launch/fabric.rs"]
+mod fabric;
 #[path = "launch/flood.rs"]
 mod flood;
 #[path = "launch/hangs.rs"]

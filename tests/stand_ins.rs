@@ -5,6 +5,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::unwrap_in_result,
     clippy::panic,
     clippy::print_stdout,
     reason = "a test fails by panicking and a child tells its parent by printing"

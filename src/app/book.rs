@@ -10,10 +10,14 @@ use crate::base::Kind;
 use crate::base::moment;
 use crate::bootstrap::Ending;
 use crate::digest::Figures;
+use crate::record::Conditions;
 use crate::record::Footer;
 use crate::record::Header;
+use crate::record::Judgement;
 use crate::record::PathRecord;
 use crate::record::Row;
+use std::fs::File;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
@@ -24,7 +28,11 @@ pub(super) struct Book(Mutex<State>);
 struct State {
     output: Output,
     figures: Figures,
+    /// What the table that is open has counted.
+    section: Figures,
     path: Option<PathRecord>,
+    conditions: Option<Conditions>,
+    judgement: Option<Judgement>,
     is_closed: bool,
 }
 
@@ -35,7 +43,7 @@ impl std::fmt::Debug for Book {
 }
 
 impl Book {
-    /// Opens what is written to.
+    /// Opens what is written to; with sections every part has a table of its own.
     ///
     /// # Errors
     /// `Output` if a file cannot be created.
@@ -43,7 +51,10 @@ impl Book {
         Ok(Self(Mutex::new(State {
             output: Output::open(files)?,
             figures: Figures::default(),
+            section: Figures::default(),
             path: None,
+            conditions: None,
+            judgement: None,
             is_closed: false,
         })))
     }
@@ -69,7 +80,42 @@ impl Book {
         let mut state = self.write()?;
         state.output.row(row)?;
         state.figures.add(row);
+        state.section.add(row);
         Ok(())
+    }
+
+    /// Writes to this run's file too from now on.
+    pub(super) fn keep(&self, path: &Path, file: File) {
+        self.lock().output.keep(path, file);
+    }
+
+    /// Counts what an earlier run has in front.
+    pub(super) fn count(&self, earlier: &Figures) {
+        self.lock().figures.join(earlier);
+    }
+
+    /// Begins a part's table.
+    pub(super) fn open_section(&self, header: &Header) -> Result<(), Fault> {
+        let mut state = self.write()?;
+        state.section = Figures::default();
+        state.output.open_section(header)
+    }
+
+    /// Ends it.
+    pub(super) fn close_section(&self) -> Result<(), Fault> {
+        let mut state = self.write()?;
+        let footer = footer(&state.section, 0, None);
+        state.output.close_section(&footer)
+    }
+
+    /// Keeps the devices' state after the last row, for the footer.
+    pub(super) fn conditions(&self, conditions: Option<Conditions>) {
+        self.lock().conditions = conditions;
+    }
+
+    /// Keeps what the sweep came to, for the footer.
+    pub(super) fn judged(&self, judgement: Judgement) {
+        self.lock().judgement = Some(judgement);
     }
 
     /// Keeps which way the bytes went, for the footer.
@@ -85,6 +131,8 @@ impl Book {
             bandwidth_floor: tally.floor,
             memory: tally.memory,
             path: state.path.take(),
+            conditions: state.conditions.take(),
+            judgement: state.judgement.take(),
             ..footer(&state.figures, tally.exit_code(), None)
         };
         state.output.end(&footer)
@@ -119,5 +167,6 @@ fn footer(figures: &Figures, exit_code: u8, fault: Option<&Fault>) -> Footer {
         conditions: None,
         memory: None,
         path: None,
+        judgement: None,
     }
 }

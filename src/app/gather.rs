@@ -6,6 +6,7 @@ use crate::base::Kind;
 use crate::cli::Sources;
 use crate::record::Published;
 use crate::record::Run;
+use crate::record::Verdict;
 use crate::report::material::Material;
 use crate::report::material::Named;
 use std::path::Path;
@@ -17,6 +18,7 @@ pub(super) struct Gathered {
     /// Each run with its name.
     runs: Vec<(String, Run)>,
     published: Vec<Published>,
+    verdict: Option<Verdict>,
 }
 
 impl Gathered {
@@ -45,9 +47,11 @@ impl Gathered {
             let text = String::from_utf8_lossy(&text);
             published.extend(Published::read(&text).while_doing(|| format!("reading `{path}`"))?);
         }
+        let verdict = sources.verdict.as_deref().map(verdict).transpose()?;
         Ok(Self {
             runs: labels.into_iter().zip(runs).collect(),
             published,
+            verdict,
         })
     }
 
@@ -64,11 +68,26 @@ impl Gathered {
                 .collect(),
             wish: sources.wish.clone(),
             title: sources.title.clone(),
+            is_logarithmic: sources.is_logarithmic,
             ceilings: sources.ceilings.clone(),
             published: &self.published,
+            verdict: self.verdict.as_ref(),
+            history: self
+                .verdict
+                .as_ref()
+                .map_or_else(Vec::new, |verdict| verdict.history.clone()),
             ..Material::default()
         }
     }
+}
+
+/// A verdict from its file.
+fn verdict(path: &str) -> Result<Verdict, Fault> {
+    serde_json::from_slice(&bytes(Path::new(path))?).map_err(|error| {
+        Fault::usage(format!("not a verdict: {error}"))
+            .while_doing(format!("reading `{path}`"))
+            .hint("make one: `ncclbench compare --json`")
+    })
 }
 
 /// A file's bytes.

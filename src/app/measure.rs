@@ -3,6 +3,7 @@
 use super::berths;
 use super::berths::Berths;
 use super::codes::Codes;
+use super::connections;
 use super::ending::Exit;
 use super::fleet::Card;
 use super::fleet::Fleet;
@@ -13,7 +14,10 @@ use super::output::Files;
 use super::path;
 use super::signals;
 use super::spawn;
+use super::sweep::Patient;
+use super::sweep::Stop;
 use super::worker::Common;
+use super::worker::SweepWays;
 use super::worker::Tally;
 use crate::backend;
 use crate::backend::Equipment;
@@ -26,7 +30,9 @@ use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Ending;
 use crate::bootstrap::Step;
+use crate::bootstrap::peer;
 use crate::cli::Args;
+use crate::doctor::Scene;
 use crate::engine;
 use crate::engine::Rules;
 use crate::engine::SystemClock;
@@ -68,6 +74,7 @@ pub(super) fn run(args: &Args, env: &Env) -> u8 {
 
 /// Meets the others and measures with them.
 fn take_part(args: &Args, env: &Env, clock: &Arc<dyn Clock>) -> Result<u8, Ending> {
+    connections::provide(args, env)?;
     let log = path::Log::follow_nccl(&args.path, env, clock)?;
     let started = clock.now();
     let is_first = args.launch.rank.is_none_or(|rank| rank == 0);
@@ -150,13 +157,19 @@ impl Process<'_> {
     fn conduct(&self) -> Result<Tally, Fault> {
         let seed = self.seed()?;
         let floor = self.floor()?;
+        if let Some(stop) = self.examine()? {
+            return Ok(Tally {
+                stop: Some(stop),
+                ..Tally::default()
+            });
+        }
         let started = self.clock.now();
         let found = self.probe(seed)?;
         let probed = self.clock.now().saturating_sub(started);
         let (card, step) = (self.card(&found)?, self.step("who takes part"));
         let shared = self.args.allow_shared_gpu;
         let (berths, fleet) = berths::muster(&*self.plane(), step, &card, shared)?;
-        plan::check(&self.args.plan, berths.world())?;
+        plan::check_all(&self.args.parts(), berths.world())?;
         let mut narrator = None;
         if let Some(fleet) = fleet {
             let narrator = narrator.insert(self.narrator(fleet, &found, seed)?);
@@ -171,6 +184,28 @@ impl Process<'_> {
     fn floor(&self) -> Result<Option<f64>, Fault> {
         let step = self.step("the bandwidth that is asked for");
         super::floor::agree(&*self.plane(), step, self.args.min_bw_gbps)
+    }
+
+    /// The machines' examination, where a sweep begins with one; why it ends there.
+    fn examine(&self) -> Result<Option<Stop>, Fault> {
+        let Some(sweep) = self.args.sweep.as_ref().filter(|sweep| sweep.config.doctor) else {
+            return Ok(None);
+        };
+        let (peers, member) = (self.joined.plane.peers(), self.joined.plane.member());
+        let ranks = self.args.threads * self.args.gpus;
+        let nccl = self.backend_wish(0).nccl_lib;
+        let patient = Patient {
+            scene: Scene::here(self.env.clone(), ranks, nccl),
+            host: self.here.host.clone(),
+            identity: self.here.identity.clone(),
+            ranks: peer::ranks_of(ranks, member),
+            is_first: peer::local_place(peers, member).index == 0,
+        };
+        let stop = super::sweep::examine(&*self.plane(), self.step("the examination"), patient)?;
+        if member == 0 {
+            super::sweep::tell_examination(&sweep.config.name, stop.as_ref());
+        }
+        Ok(stop)
     }
 
     /// What the backend finds here; a process where it finds nothing ends the run for all.
@@ -226,7 +261,8 @@ impl Process<'_> {
             env: self.env,
             fleet,
             launch: &self.joined.seat,
-            wished: &self.args.plan,
+            wished: self.args.parts(),
+            sweep: self.args.sweep.as_ref(),
             measured: self.args.backend.measures(),
             average: self.args.average,
             timestamps: self.args.timestamps,
@@ -236,6 +272,7 @@ impl Process<'_> {
         let files = Files {
             run: self.args.output.as_deref(),
             json: self.args.json.as_deref(),
+            has_sections: self.args.sweep.is_some(),
         };
         Narrator::new(facts, files)
     }
@@ -244,7 +281,9 @@ impl Process<'_> {
         Common {
             backend: self.args.backend,
             berths,
-            spec: self.args.plan.clone(),
+            parts: self.args.parts(),
+            steps: self.args.steps(),
+            sweep: self.sweep_ways(),
             may_clamp: !self.args.no_clamp,
             average: self.args.average,
             floor_gbps: floor,
@@ -272,6 +311,13 @@ impl Process<'_> {
         } else {
             1
         }
+    }
+
+    fn sweep_ways(&self) -> Option<SweepWays> {
+        self.args.sweep.as_ref().map(|sweep| SweepWays {
+            resumes: sweep.resume.is_some(),
+            path_is_required: self.args.path.require.is_some(),
+        })
     }
 
     /// Between operations ranks wait for the slowest one's check and for its operation's own deadline.

@@ -43,7 +43,7 @@ pub(super) fn memory_limit(
         &least,
     )?;
     let least: Option<u64> = bootstrap::decode(&said)?;
-    let padding = engine::padding(&common.spec.tweaks).0;
+    let padding = engine::padding(&common.parts[0].tweaks).0;
     Ok(Limit(
         least.map(|least| Bytes(least.saturating_sub(padding))),
     ))
@@ -65,26 +65,36 @@ fn buffer_limit(free: u64, sharers: u64) -> u64 {
     (free - reserve) / sharers.max(1) / 2
 }
 
-/// What is left of the sweep within the memory that there is.
-pub(super) fn clamp(spec: &PlanSpec, limit: Limit, may_clamp: bool) -> Result<PlanSpec, Fault> {
+/// What is left of each part within the memory that there is.
+pub(super) fn clamp(
+    parts: &[PlanSpec],
+    limit: Limit,
+    may_clamp: bool,
+) -> Result<Vec<PlanSpec>, Fault> {
     let Some(limit) = limit.0 else {
-        return Ok(spec.clone());
+        return Ok(parts.to_vec());
     };
-    let sweep = spec.sweep.clamped(limit);
-    if limit >= spec.sweep.min && (may_clamp || limit >= spec.sweep.max) {
-        return Ok(PlanSpec {
-            sweep,
-            ..spec.clone()
-        });
-    }
+    let clamped = |part: &PlanSpec| {
+        if limit < part.sweep.min || (!may_clamp && limit < part.sweep.max) {
+            return Err(too_little(part, limit, may_clamp));
+        }
+        Ok(PlanSpec {
+            sweep: part.sweep.clamped(limit),
+            ..part.clone()
+        })
+    };
+    parts.iter().map(clamped).collect()
+}
+
+fn too_little(part: &PlanSpec, limit: Bytes, may_clamp: bool) -> Fault {
     let (text, hint) = if may_clamp {
-        let min = spec.sweep.min;
+        let min = part.sweep.min;
         (
             format!("the smallest size is {min}"),
             "start with a smaller size, `-b`",
         )
     } else {
-        let max = spec.sweep.max;
+        let max = part.sweep.max;
         let text = format!("the largest size is {max}, and `--no-clamp` leaves none out");
         (
             text,
@@ -92,7 +102,7 @@ pub(super) fn clamp(spec: &PlanSpec, limit: Limit, may_clamp: bool) -> Result<Pl
         )
     };
     let text = format!("there is not enough memory: buffers of {limit} are the most, {text}");
-    Err(Fault::new(Kind::Missing, text).hint(hint))
+    Fault::new(Kind::Missing, text).hint(hint)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ mod allow_list;
 mod berths;
 mod book;
 mod codes;
+mod conditions;
+mod connections;
 mod contrast;
 mod doctor;
 mod dry_run;
@@ -12,7 +14,10 @@ mod fleet;
 mod floor;
 mod gather;
 mod gpus;
+mod hunt;
 mod import;
+mod judging;
+mod ladder;
 mod links;
 mod measure;
 mod memory;
@@ -21,14 +26,17 @@ mod narrator;
 mod offered;
 mod output;
 mod path;
-#[cfg(feature = "mpi")]
 mod pingpong;
 mod plot;
 mod report;
+mod rounds;
+mod runs;
 mod seed;
 mod signals;
 mod spawn;
+mod sweep;
 mod threads;
+mod tune;
 mod whereabouts;
 mod wish;
 mod worker;
@@ -59,15 +67,25 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
             Ok(()) => measure::run(&args, &env),
             Err(fault) => refuse_as(&fault, codes),
         },
-        #[cfg(feature = "mpi")]
         Ok(Parsed::Pingpong(args)) => pingpong::run(&args, &env),
+        Ok(Parsed::Sweep(args)) if args.dry_run => match sweep::dry_run(&args) {
+            Ok(text) => tell(&text),
+            Err(fault) => refuse(&fault),
+        },
+        Ok(Parsed::Sweep(args)) => measure::run(&args, &env),
+        Ok(Parsed::Hunt(args)) => hunt::run(&args, &env),
         Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),
-        Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Import(args)) => import::run(&args),
+        Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Contrast(args)) => contrast::run(&args, &env),
         Ok(Parsed::Path(args)) => path::run(&args),
+        Ok(Parsed::Compare(args)) => judging::compare(&args, &env),
+        Ok(Parsed::Baseline(args)) => judging::baseline(&args, &env),
+        Ok(Parsed::Results(args)) => judging::results(&args, &env),
+        Ok(Parsed::Tune(args)) => tune::run(&args, &env),
+        Ok(Parsed::Ladder(args)) => ladder::run(&args, &env),
         Ok(Parsed::Where(args)) => whereabouts::run(&args, &env),
     }
 }

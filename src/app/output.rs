@@ -11,6 +11,7 @@ use crate::report::Report;
 use std::fs::File;
 use std::io;
 use std::io::Write;
+use std::path::Path;
 
 /// One place that is written to.
 struct Sink {
@@ -19,6 +20,8 @@ struct Sink {
     out: Box<dyn Write + Send>,
     /// A write has failed, so that what is there may end in the middle of a line.
     is_broken: bool,
+    /// It opens and closes with each part, and not with the run.
+    is_sectioned: bool,
 }
 
 impl Sink {
@@ -28,6 +31,7 @@ impl Sink {
             report,
             out: Box::new(out),
             is_broken: false,
+            is_sectioned: false,
         }
     }
 }
@@ -39,6 +43,8 @@ pub(super) struct Files<'a> {
     pub(super) run: Option<&'a str>,
     /// nccl-tests' JSON (`-J`); beside one that exists.
     pub(super) json: Option<&'a str>,
+    /// Every part has a table of its own.
+    pub(super) has_sections: bool,
 }
 
 /// All places that a run is written to.
@@ -56,17 +62,12 @@ impl Output {
     /// # Errors
     /// `Output` if a file cannot be created; an existing one is not overwritten.
     pub(super) fn open(files: Files<'_>) -> Result<Self, Fault> {
-        let mut sinks = vec![Sink::new(
-            "stdout".to_owned(),
-            report::table(),
-            io::stdout(),
-        )];
+        let mut sinks = vec![Sink {
+            is_sectioned: files.has_sections,
+            ..Sink::new("stdout".to_owned(), report::table(), io::stdout())
+        }];
         if let Some(path) = files.run {
-            sinks.push(Sink::new(
-                format!("`{path}`"),
-                report::jsonl(),
-                create(path)?,
-            ));
+            sinks.push(run_file(Path::new(path), create(path)?));
         }
         let mut opening = String::new();
         if let Some(path) = files.json {
@@ -86,7 +87,22 @@ impl Output {
         let stdout = &mut self.sinks[0];
         let told = stdout.out.write_all(opening.as_bytes());
         told.map_err(|error| output(&error, &stdout.name))?;
-        self.each(|report, out| report.begin(header, out))
+        self.each(is_whole, |report, out| report.begin(header, out))
+    }
+
+    /// Writes to this run's file too from now on.
+    pub(super) fn keep(&mut self, path: &Path, file: File) {
+        self.sinks.push(run_file(path, file));
+    }
+
+    /// Begins a part's table.
+    pub(super) fn open_section(&mut self, header: &Header) -> Result<(), Fault> {
+        self.each(is_sectioned, |report, out| report.begin(header, out))
+    }
+
+    /// Ends it.
+    pub(super) fn close_section(&mut self, footer: &Footer) -> Result<(), Fault> {
+        self.each(is_sectioned, |report, out| report.end(footer, out))
     }
 
     pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
@@ -95,11 +111,11 @@ impl Output {
             super::say(text);
         }
         self.remarked = remark;
-        self.each(|report, out| report.row(row, out))
+        self.each(|_| true, |report, out| report.row(row, out))
     }
 
     pub(super) fn end(&mut self, footer: &Footer) -> Result<(), Fault> {
-        self.each(|report, out| report.end(footer, out))
+        self.each(is_whole, |report, out| report.end(footer, out))
     }
 
     /// Closes the run's file after a fault: the rows stay, the footer says what ended them. The
@@ -115,10 +131,12 @@ impl Output {
 
     fn each(
         &mut self,
+        is_meant: fn(&Sink) -> bool,
         mut write: impl FnMut(&mut dyn Report, &mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Fault> {
         let mut outcome = Ok(());
-        for sink in self.sinks.iter_mut().filter(|sink| !sink.is_broken) {
+        let meant = |sink: &&mut Sink| !sink.is_broken && is_meant(sink);
+        for sink in self.sinks.iter_mut().filter(meant) {
             let written = write(&mut *sink.report, &mut *sink.out);
             if let Err(error) = written.and_then(|()| sink.out.flush()) {
                 sink.is_broken = true;
@@ -127,6 +145,19 @@ impl Output {
         }
         outcome
     }
+}
+
+fn is_whole(sink: &Sink) -> bool {
+    !sink.is_sectioned
+}
+
+fn is_sectioned(sink: &Sink) -> bool {
+    sink.is_sectioned
+}
+
+/// A run's file as a place that is written to.
+fn run_file(path: &Path, file: File) -> Sink {
+    Sink::new(format!("`{}`", path.display()), report::jsonl(), file)
 }
 
 fn output(error: &io::Error, place: &str) -> Fault {
@@ -207,7 +238,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.jsonl");
         std::fs::write(&path, "kept").unwrap();
-        let files = |run, json| Files { run, json };
+        let files = |run, json| Files {
+            run,
+            json,
+            has_sections: false,
+        };
         let fault = Output::open(files(path.to_str(), None)).err().unwrap();
         assert_eq!(fault.kind, Kind::Output);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "kept");

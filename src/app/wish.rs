@@ -13,6 +13,7 @@ pub(super) fn backend(args: &Args, env: &Env, seed: u64) -> Wish {
         env: env.clone(),
         seed,
         comm: comm(args),
+        kernel: args.kernel.clone(),
     }
 }
 

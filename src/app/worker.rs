@@ -3,11 +3,14 @@
 //! Every thread of the world goes through the same steps; the first one also writes.
 
 use super::berths::Berths;
+use super::conditions;
 use super::memory::Gauge;
 use super::memory_limit::clamp;
 use super::memory_limit::memory_limit;
 use super::narrator::Narrator;
 use super::path;
+use super::rounds;
+use super::sweep::Stop;
 use crate::backend::Backend;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
@@ -17,9 +20,9 @@ use crate::base::FaultContext;
 use crate::base::Kind;
 use crate::base::Rank;
 use crate::base::fault::Place;
+use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
-use crate::collective::Collective;
 use crate::digest::Average;
 use crate::digest::Figures;
 use crate::engine::Engine;
@@ -28,17 +31,32 @@ use crate::engine::Seats;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::plan::Work;
+use crate::probe::throttle::Throttle;
 use crate::record::BandwidthFloor;
 use crate::record::MemoryUse;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How a sweep goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SweepWays {
+    /// Rows of an interrupted run may be there already.
+    pub(super) resumes: bool,
+    /// The bytes have to go some way.
+    pub(super) path_is_required: bool,
+}
 
 /// What all threads of a process share.
 #[derive(Debug)]
 pub(super) struct Common<'a> {
     pub(super) backend: &'static dyn Backend,
     pub(super) berths: &'a Berths,
-    pub(super) spec: PlanSpec,
+    /// What is measured, part by part.
+    pub(super) parts: Vec<PlanSpec>,
+    /// How many parts each step has.
+    pub(super) steps: Vec<usize>,
+    /// What only a sweep does; none of a plain measurement.
+    pub(super) sweep: Option<SweepWays>,
     /// Sizes that do not fit into memory are left out; else they are an error.
     pub(super) may_clamp: bool,
     pub(super) average: Average,
@@ -63,20 +81,23 @@ pub(super) struct Tally {
     pub(super) memory: Option<MemoryUse>,
     /// How the run stands against the bandwidth that is asked for, where one is.
     pub(super) floor: Option<BandwidthFloor>,
+    /// The step that ended the sweep.
+    pub(super) stop: Option<Stop>,
+    /// The exit code that floors and the baseline call for; 0 where there are none.
+    pub(super) judged: u8,
 }
 
 impl Tally {
     /// The exit code: wrong data before everything, and a run that measured nothing is no success.
     /// A bandwidth that was asked for is a gate.
     pub(super) fn exit_code(&self) -> u8 {
-        if self.figures.wrong_measurements > 0 {
-            5
-        } else if self.figures.measured == 0 {
-            3
-        } else if self.path_missed || self.floor.is_some_and(|floor| !floor.met) {
-            6
-        } else {
-            0
+        let missed = self.path_missed || self.floor.is_some_and(|floor| !floor.met);
+        match &self.stop {
+            _ if self.figures.wrong_measurements > 0 => 5,
+            Some(stop) => stop.code,
+            None if self.figures.measured == 0 => 3,
+            None if missed => 6,
+            None => self.judged,
         }
     }
 }
@@ -98,34 +119,33 @@ pub(super) fn work(
     common.exit.add(session.aborter());
     common.path.opened();
     let limit = memory_limit(common, seat, &*session, plane)?;
-    let spec = clamp(&common.spec, limit, common.may_clamp)?;
-    agree_on_plan(common, &spec, plane)?;
-    let call = call(spec.collective, &*session);
+    let parts = clamp(&common.parts, limit, common.may_clamp)?;
+    agree_on_plan(common, &parts, plane)?;
+    let call = call(&parts, &*session);
+    let tweaks = &parts[0].tweaks;
     let mut gauge =
-        Gauge::wished(&spec.tweaks, &*session, seat.ranks.len()).map_err(at_place(common, seat))?;
-    let mut engine = engine(common, seat, &spec, session.as_mut(), plane)?;
-    let prepared = engine.prepare(spec.tweaks.registration);
-    let notes = prepared.map_err(at_place(common, seat))?;
+        Gauge::wished(tweaks, &*session, seat.ranks.len()).map_err(at_place(common, seat))?;
+    let without = without_marks(common, &parts, &*session);
+    let mut engine = engine(common, seat, &parts, session.as_mut(), plane)?;
+    let prepared = engine.prepare(tweaks.registration);
+    let mut notes = prepared.map_err(at_place(common, seat))?;
+    notes.extend(without);
     let allocated = common.clock.now();
     if let Some(gauge) = &mut gauge {
         gauge.buffers(&engine).map_err(at_place(common, seat))?;
     }
-    prove_checker(common, &spec, seat, plane, &mut engine)?;
+    prove_checker(common, &parts[0], seat, plane, &mut engine)?;
+    engine.watch_clocks(Throttle::open(conditions::uuids(common, seat)));
+    let before = conditions::gather(common, seat, plane)?;
     if let Some(narrator) = narrator.as_deref_mut() {
         narrator.note(notes);
         narrator.took("communicator", opened.saturating_sub(started));
         narrator.took("buffers", allocated.saturating_sub(opened));
         narrator.seen(common.path.seen(&seat.host));
-        narrator.begin(&spec, limit, call)?;
+        narrator.conditions(before);
+        narrator.begin(&parts, limit, call)?;
     }
-    let ours = path::Ours {
-        seat,
-        berths: common.berths,
-        plane,
-    };
-    common.path.before(&ours)?;
-    let mut tally = sweep(common, &spec, &mut engine, (narrator.as_deref_mut(), &ours))?;
-    tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
+    let mut tally = measured(common, (seat, plane), &parts, &mut engine, narrator)?;
     if let Some(mut gauge) = gauge {
         gauge.operations(&engine).map_err(at_place(common, seat))?;
         let all = gauge.agree(plane, step("the memory taken", common.init_limit))?;
@@ -137,9 +157,52 @@ pub(super) fn work(
     Ok(tally)
 }
 
+/// All rows, and what they come to.
+fn measured(
+    common: &Common<'_>,
+    (seat, plane): (&ThreadSeat, &dyn Bootstrap),
+    parts: &[PlanSpec],
+    engine: &mut Engine<'_>,
+    mut narrator: Option<&mut Narrator<'_>>,
+) -> Result<Tally, Fault> {
+    let ours = path::Ours {
+        seat,
+        berths: common.berths,
+        plane,
+    };
+    common.path.before(&ours)?;
+    let rows = (narrator.as_deref_mut(), &ours);
+    let mut tally = rounds::run(common, parts, engine, rows)?;
+    let after = conditions::gather(common, seat, plane)?;
+    if let Some(narrator) = narrator.as_deref_mut() {
+        narrator.conditions(after);
+    }
+    tally.path_missed = common.path.is_missed(&ours, narrator.as_deref())?;
+    if common.sweep.is_some() {
+        tally.judged = judged(common, plane, &tally, narrator)?;
+    }
+    Ok(tally)
+}
+
 /// Adds to a fault where it happened.
 fn at_place<'a>(common: &'a Common<'_>, seat: &'a ThreadSeat) -> impl Fn(Fault) -> Fault + 'a {
     |fault| fault.at(place(common, seat))
+}
+
+/// The exit code that floors and the baseline call for, as the first thread finds it.
+fn judged(
+    common: &Common<'_>,
+    plane: &dyn Bootstrap,
+    tally: &Tally,
+    narrator: Option<&mut Narrator<'_>>,
+) -> Result<u8, Fault> {
+    plane.pulse().enter("judging the sweep");
+    let mine = match narrator {
+        Some(narrator) => narrator.judge(tally.stop.as_ref(), tally.exit_code()),
+        None => 0,
+    };
+    let step = step("the verdict", common.init_limit);
+    bootstrap::decode(&plane.broadcast(step, &bootstrap::encode(&mine)?)?)
 }
 
 fn open(
@@ -162,12 +225,25 @@ fn open(
     Ok(session)
 }
 
-/// The header's word for how the library runs a collective.
-fn call(what: &dyn Collective, session: &dyn Session) -> &'static str {
-    if session.ops(0).has_native(what.name()) {
+/// What a reader must know where single operations were wished for and cannot be timed.
+fn without_marks(common: &Common<'_>, parts: &[PlanSpec], session: &dyn Session) -> Option<String> {
+    let wished = parts.iter().any(|part| part.effort.distribution);
+    (wished && session.events().is_none()).then(|| {
+        let backend = common.backend.name();
+        format!("single operations are not timed: backend `{backend}` has no marks")
+    })
+}
+
+/// The header's word for how the library runs what is measured; `mixed` where that differs.
+fn call(parts: &[PlanSpec], session: &dyn Session) -> &'static str {
+    let is_native = |part: &PlanSpec| session.ops(0).has_native(part.collective.name());
+    let native = parts.iter().filter(|part| is_native(part)).count();
+    if native == parts.len() {
         "native"
-    } else {
+    } else if native == 0 {
         "composed"
+    } else {
+        "mixed"
     }
 }
 
@@ -180,8 +256,12 @@ fn split<T>(result: Result<T, Fault>) -> (Option<T>, Result<(), Fault>) {
 }
 
 /// Compares digests before the first launch: ranks that would do different things stop here.
-fn agree_on_plan(common: &Common<'_>, spec: &PlanSpec, plane: &dyn Bootstrap) -> Result<(), Fault> {
-    let mine = plan::digest(spec, common.berths.world());
+fn agree_on_plan(
+    common: &Common<'_>,
+    parts: &[PlanSpec],
+    plane: &dyn Bootstrap,
+) -> Result<(), Fault> {
+    let mine = plan::digest_of(parts, common.berths.world());
     let step = step("the plan's digest", common.init_limit);
     plane.decide(step, mine.as_bytes(), &one_plan).map(drop)
 }
@@ -209,7 +289,7 @@ fn one_plan(all: &[Vec<u8>]) -> Result<Vec<u8>, Fault> {
 fn engine<'s>(
     common: &Common<'_>,
     seat: &ThreadSeat,
-    spec: &PlanSpec,
+    parts: &[PlanSpec],
     session: &'s mut dyn Session,
     plane: &'s dyn Bootstrap,
 ) -> Result<Engine<'s>, Fault> {
@@ -229,7 +309,7 @@ fn engine<'s>(
         plane,
         clock,
         &seats,
-        plan::max_bytes(spec),
+        plan::max_bytes_of(parts),
         common.rules,
     );
     let (engine, outcome) = split(made.map_err(|fault| fault.at(place(common, seat))));
@@ -250,38 +330,6 @@ fn prove_checker(
     let proved = first.map_or(Ok(()), |job| engine.prove_checker(job));
     let proved = proved.map_err(|fault| fault.at(place(common, seat)));
     plane.agree(step("the checker's test", common.init_limit), proved)
-}
-
-/// All cycles of the sweep; without end where the spec says so.
-fn sweep(
-    common: &Common<'_>,
-    spec: &PlanSpec,
-    engine: &mut Engine<'_>,
-    (mut narrator, ours): (Option<&mut Narrator<'_>>, &path::Ours<'_>),
-) -> Result<Tally, Fault> {
-    let mut tally = Tally::default();
-    let cycles = if spec.cycles == 0 {
-        u32::MAX
-    } else {
-        spec.cycles
-    };
-    for cycle in 0..cycles {
-        for job in plan::jobs(spec, common.berths.world(), cycle)? {
-            let Some(measured) = engine.run(&job)? else {
-                continue;
-            };
-            let row = super::narrator::row(job.case, measured, common);
-            common.path.ran(&row, ours);
-            tally.figures.add(&row);
-            if let Some(narrator) = narrator.as_deref_mut() {
-                narrator.row(&row)?;
-            }
-        }
-    }
-    tally.floor = common
-        .floor_gbps
-        .map(|asked| super::floor::held(asked, &tally.figures));
-    Ok(tally)
 }
 
 pub(super) fn step(name: &str, limit: Duration) -> Step<'_> {

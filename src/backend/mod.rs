@@ -1,8 +1,11 @@
 //! Who runs a collective: the library under test, the CPU, or a cost model.
 
+mod check;
 mod extras;
 mod host;
+pub mod kernel;
 mod machine;
+mod messages;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod nccl;
@@ -15,7 +18,7 @@ use crate::base::{Buffer, Bytes, Clock, Env, Fault, Rank, Span, World};
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Witness;
 use crate::ops::Ops;
-use crate::record::{DeviceRecord, LibraryRecord, Mismatches};
+use crate::record::{DeviceRecord, LibraryRecord, Mismatches, Tuning};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +26,7 @@ use std::time::Duration;
 /// Every backend, in the order in which lists show them; the first is the default.
 pub const ALL: &[&dyn Backend] = &[
     &nccl::NcclBackend,
+    &kernel::KernelBackend,
     &host::Host,
     #[cfg(feature = "mpi")]
     &mpi::MpiBackend,
@@ -40,6 +44,23 @@ pub struct Wish {
     pub seed: u64,
     /// What the communicator is told beside the defaults.
     pub comm: CommWish,
+    /// For backend `kernel` alone.
+    pub kernel: KernelWish,
+}
+
+/// What backend `kernel` is told; by default it chooses by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelWish {
+    /// The algorithm, by its name.
+    pub algo: Option<String>,
+    /// Blocks of a launch.
+    pub blocks: Option<u32>,
+    /// Threads of a block.
+    pub block_threads: Option<u32>,
+    /// Whether launches may be made ready while earlier ones run, where the GPU can do that.
+    pub early: Option<bool>,
+    /// A table that was measured, instead of the built-in one.
+    pub tuning: Option<Tuning>,
 }
 
 /// What a backend found in this process.

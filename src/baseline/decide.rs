@@ -71,18 +71,20 @@ impl Question {
 pub(super) fn averaged(pairs: &[&Pair<'_>], side: usize) -> Vec<launches::Launch> {
     let n_launches = pairs.first().map_or(0, |pair| pair.logs[side].len());
     (0..n_launches)
-        .map(|launch| average(pairs.iter().map(|pair| &pair.logs[side][launch])))
+        .map(|launch| {
+            let rows: Vec<_> = pairs.iter().map(|pair| &pair.logs[side][launch]).collect();
+            average(&rows)
+        })
         .collect()
 }
 
 /// Figure by figure; a row without repetitions counts with its own figure everywhere.
 #[expect(clippy::cast_precision_loss, reason = "numbers of rows")]
-fn average<'p>(rows: impl Iterator<Item = &'p launches::Launch> + Clone) -> launches::Launch {
-    let n_figures = rows.clone().map(Vec::len).max().unwrap_or(0);
-    let n_rows = rows.clone().count() as f64;
+fn average(rows: &[&launches::Launch]) -> launches::Launch {
+    let n_figures = rows.iter().map(|row| row.len()).max().unwrap_or(0);
     let figure = |index: usize| {
-        let figures = rows.clone().map(|row| row.get(index).unwrap_or(&row[0]));
-        figures.sum::<f64>() / n_rows
+        let figures = rows.iter().map(|row| row.get(index).unwrap_or(&row[0]));
+        figures.sum::<f64>() / rows.len() as f64
     };
     (0..n_figures).map(figure).collect()
 }

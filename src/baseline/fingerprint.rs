@@ -5,6 +5,7 @@ use crate::record::verdict::Difference;
 use crate::record::{Fingerprint, Header};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 /// Variables whose names start so change what is measured.
 const PREFIXES: [&str; 5] = ["NCCL_", "FI_", "OFI_NCCL_", "UCX_", "RDMAV_"];
@@ -44,6 +45,7 @@ pub fn of(header: &Header) -> Fingerprint {
     }
     fields.extend(libraries(header));
     fields.extend(places(header));
+    fields.extend(network(header));
     fields.push(field("timing", Some(timing(header))));
     fields.extend(environment(header));
     Fingerprint { fields }
@@ -106,10 +108,47 @@ fn places(header: &Header) -> Vec<Field> {
             (!seats.is_empty()).then(|| nodes.len().to_string()),
         ),
         field("ranks of a node", known(&ranks.join(", "))),
+        field("groups", Some(groups(header))),
         field(
             "processes × threads × ranks",
             Some(format!("{processes} × {threads} × {gpus}")),
         ),
+    ]
+}
+
+/// How many groups the ranks work in, each by itself.
+fn groups(header: &Header) -> String {
+    let groups: BTreeSet<u64> = header.groups.iter().copied().collect();
+    groups.len().max(1).to_string()
+}
+
+/// What carries the data between nodes, as NCCL's log says; one node has none. The class of the network's
+/// topology is known to nobody yet.
+fn network(header: &Header) -> Vec<Field> {
+    let hosts: BTreeSet<&str> = header.seats.iter().map(|seat| seat.host.as_str()).collect();
+    if header.backend != "nccl" || hosts.len() < 2 {
+        return Vec::new();
+    }
+    let log = header.nccl_log.as_ref();
+    let joined = |values: Option<Vec<&str>>| known(&values.unwrap_or_default().join(", "));
+    vec![
+        field(
+            "network",
+            joined(log.map(|log| log.networks.keys().map(String::as_str).collect())),
+        ),
+        field(
+            "aws-ofi-nccl",
+            joined(log.map(|log| log.aws_ofi_nccl.iter().map(String::as_str).collect())),
+        ),
+        field(
+            "libfabric",
+            joined(log.map(|log| log.libfabric.iter().map(String::as_str).collect())),
+        ),
+        field(
+            "provider",
+            joined(log.map(|log| log.providers.keys().map(String::as_str).collect())),
+        ),
+        field("topology", None),
     ]
 }
 
@@ -174,12 +213,17 @@ pub fn digest(fingerprint: &Fingerprint) -> String {
         hash.update(field.value.as_deref().unwrap_or("\u{1}").as_bytes());
         hash.update([0]);
     }
-    let bytes = hash.finalize();
-    bytes
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hexadecimal(&hash.finalize()[..6])
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        // writing to a string cannot fail
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// The fields in which two fingerprints differ, one that only one side knows among them.

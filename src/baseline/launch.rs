@@ -41,15 +41,12 @@ impl Builder {
             return;
         };
         let kept = &mut rows[place];
-        match (&mut kept.measure, row.measure) {
-            (Some(kept), Some(more)) => {
-                kept.max_us.extend(more.max_us);
-                kept.mean_us.extend(more.mean_us);
-            }
-            _ => {
-                kept.measure = None;
-                kept.waived = kept.waived.take().or(row.waived);
-            }
+        if let (Some(kept), Some(more)) = (&mut kept.measure, row.measure) {
+            kept.max_us.extend(more.max_us);
+            kept.mean_us.extend(more.mean_us);
+        } else {
+            kept.measure = None;
+            kept.waived = kept.waived.take().or(row.waived);
         }
     }
 

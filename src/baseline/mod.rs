@@ -139,6 +139,7 @@ fn comparable(question: &Question<'_>) -> Result<Vec<Difference>, Fault> {
     if question.now.is_empty() || baseline.launches.is_empty() {
         return Err(Fault::usage("there is no launch to compare"));
     }
+    distinct(baseline.launches.iter().chain(question.now))?;
     let differences = fingerprint::differences(&baseline.fingerprint, question.fingerprint);
     if differences.is_empty() || question.force {
         return Ok(differences);
@@ -204,6 +205,26 @@ fn parts(pairs: &[Pair<'_>], rules: &Rules) -> Vec<BandVerdict> {
         decide::part(band, collective, &rows, names.len(), rules)
     };
     names.iter().filter_map(part).collect()
+}
+
+/// Refuses a launch that is there twice, under whatever name: it would count as two that agree.
+///
+/// # Errors
+/// `Usage`, naming both.
+pub fn distinct<'l>(launches: impl IntoIterator<Item = &'l Launch>) -> Result<(), Fault> {
+    let mut seen: Vec<&Launch> = Vec::new();
+    for launch in launches {
+        let same = |other: &&Launch| other.started == launch.started && other.rows == launch.rows;
+        if let Some(other) = seen.iter().copied().find(|other| same(other)) {
+            let text = format!(
+                "`{}` and `{}` are one and the same run",
+                other.run, launch.run
+            );
+            return Err(Fault::usage(text).hint("give each launch once"));
+        }
+        seen.push(launch);
+    }
+    Ok(())
 }
 
 /// A regression anywhere is one; a pass needs every band, no objection and every row of the baseline.

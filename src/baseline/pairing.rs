@@ -95,9 +95,8 @@ pub(super) fn pair<'l>(sides: [&'l [Launch]; 2], over: OverRanks, rules: &Rules)
         let rows = [0, 1].map(|side| sought(&found[side], key));
         match rows {
             [Ok(baseline), Ok(now)] => {
-                paired
-                    .pairs
-                    .push(of_rows(key, [baseline, now], over, rules))
+                let pair = of_rows(key, [baseline, now], over, rules);
+                paired.pairs.push(pair);
             }
             [baseline, now] => paired
                 .missing
@@ -112,7 +111,7 @@ fn index(launch: &Launch) -> HashMap<&RowKey, &LaunchRow> {
 }
 
 /// Every key of either side, as a table sorts them.
-fn keys<'l>(sides: [&'l [Launch]; 2]) -> Vec<&'l RowKey> {
+fn keys(sides: [&[Launch]; 2]) -> Vec<&RowKey> {
     let launches = sides.into_iter().flatten();
     let mut keys: Vec<&RowKey> = launches
         .flat_map(|launch| &launch.rows)
@@ -226,9 +225,9 @@ fn log_speeds(times: &[f64], random: &mut Random) -> launches::Launch {
     if times.len() > 1 {
         let mut drawn = vec![0.0; times.len()];
         for _ in 0..REDRAWN {
-            drawn
-                .iter_mut()
-                .for_each(|slot| *slot = times[random.below(times.len())]);
+            for slot in &mut drawn {
+                *slot = times[random.below(times.len())];
+            }
             figures.push(-summary(&drawn).ln());
         }
     }

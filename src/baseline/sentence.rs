@@ -131,6 +131,9 @@ fn named(band: &BandVerdict) -> String {
 }
 
 fn moved(percent: f64) -> String {
+    if percent.abs() < 0.05 {
+        return "unchanged".to_owned();
+    }
     let way = if percent < 0.0 { "slower" } else { "faster" };
     format!("{:.1} % {way}", percent.abs())
 }

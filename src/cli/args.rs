@@ -1,8 +1,10 @@
 //! What a command line asks for, as plain data: every value read and in range.
 
 use super::Guise;
+use super::SweepArgs;
 use super::path::PathWish;
 use crate::backend::Backend;
+use crate::backend::KernelWish;
 use crate::base::split::Split;
 use crate::digest::Average;
 use crate::launcher;
@@ -37,6 +39,8 @@ pub struct Args {
     pub timestamps: bool,
     /// Who runs it.
     pub backend: &'static dyn Backend,
+    /// What backend `kernel` is told.
+    pub kernel: KernelWish,
     /// How the processes were started and how they meet.
     pub launch: launcher::Wish,
     /// What to call this host instead of what it is.
@@ -63,8 +67,34 @@ pub struct Args {
     pub path: PathWish,
     /// Print the plan and end.
     pub dry_run: bool,
+    /// Where several collectives are measured as a configuration says; `plan` is then its first part.
+    pub sweep: Option<SweepArgs>,
     /// What a person must be told about the options: those of nccl-tests that it changes with a warning.
     pub remarks: Vec<String>,
     /// The command line, as given.
     pub argv: Vec<String>,
+}
+
+impl Args {
+    /// What is measured, part by part; one of a plain measurement.
+    pub fn parts(&self) -> Vec<PlanSpec> {
+        match &self.sweep {
+            None => vec![self.plan.clone()],
+            Some(sweep) => {
+                let steps = sweep.config.steps.iter();
+                steps.flat_map(|step| step.parts.clone()).collect()
+            }
+        }
+    }
+
+    /// How many parts each step has.
+    pub fn steps(&self) -> Vec<usize> {
+        match &self.sweep {
+            None => vec![1],
+            Some(sweep) => {
+                let steps = sweep.config.steps.iter();
+                steps.map(|step| step.parts.len()).collect()
+            }
+        }
+    }
 }

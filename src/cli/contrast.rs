@@ -5,6 +5,7 @@ use super::environment;
 use super::values::{label, whole};
 use super::{Parsed, guise};
 use crate::base::Fault;
+use crate::launcher;
 use crate::record::contrast::Arm;
 use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
@@ -15,7 +16,7 @@ pub(super) const COMMAND: super::Command = super::Command {
     name: "contrast",
     summary: "the same sweep with several settings side by side: EFA against TCP",
     help,
-    parse,
+    parse: |argv, _| parse(argv),
 };
 
 /// `ncclbench contrast …`, read and checked.
@@ -25,6 +26,8 @@ pub struct ContrastArgs {
     pub arms: Vec<Arm>,
     /// How often each arm is run.
     pub rounds: u32,
+    /// What starts the processes of an arm; none where every process of this one starts a child.
+    pub start: Vec<String>,
     /// Where the runs' files are kept.
     pub save: Option<PathBuf>,
     /// Print data instead of text.
@@ -40,7 +43,8 @@ pub struct ContrastArgs {
 /// Runs the same sweep once with each of several settings and shows them side by side
 ///
 /// Without `--arm` the settings are two: as it is, and with the network plugin off
-/// (`NCCL_NET_PLUGIN=none NCCL_NET=Socket`), which shows what EFA is worth here. Every arm runs in
+/// (`NCCL_NET_PLUGIN=none NCCL_NET=Socket`; on backend `mpi` Open MPI over TCP), which shows what EFA
+/// is worth here. Every arm runs in
 /// fresh processes, because NCCL reads its variables once; all else is as for a run: start it under
 /// the same launcher, with the options of the collective.
 #[derive(Debug, Parser)]
@@ -61,6 +65,10 @@ struct Options {
     /// How often each arm is run, by turns; the medians are shown
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(1, 1000))]
     rounds: u32,
+    /// Start each arm's processes by this command, e.g. `mpirun -n 16`, from one process of this
+    /// program. Its words are separated by blanks; the runs' files must be seen by both
+    #[arg(long, value_name = "COMMAND", value_parser = label)]
+    start: Option<String>,
     /// Keep the runs' files in this folder, as `NAME-ROUND.jsonl`
     #[arg(long, value_name = "DIR", value_parser = label)]
     save: Option<String>,
@@ -73,6 +81,7 @@ const AFTER: &str = "\
 Examples:
   srun -N2 --ntasks-per-node=8 ncclbench contrast allreduce -b 1M -e 1G
   ncclbench contrast alltoall -e 64M --spawn 8 --arm ll128=NCCL_PROTO=LL128 --arm simple=NCCL_PROTO=Simple
+  ncclbench contrast allreduce --start 'srun -N2 --ntasks-per-node=8' --save /shared/runs
   ncclbench contrast allreduce -g 8 --arm tree=NCCL_ALGO=Tree --rounds 5
 
 The arms' own tables go to stderr, the comparison to stdout. A ratio is the arm's time over the first
@@ -83,7 +92,7 @@ Exit codes are those of the arms' runs, the most severe; an arm that could not r
 
 /// Our options with a value, our options without, and options of a run that say how this process was
 /// started, with a value.
-const OWN: [&str; 3] = ["--arm", "--rounds", "--save"];
+const OWN: [&str; 4] = ["--arm", "--rounds", "--start", "--save"];
 const FLAGS: [&str; 3] = ["--json", "--help", "-h"];
 const LAUNCH: [&str; 7] = [
     "--spawn",
@@ -111,18 +120,30 @@ fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let line: Vec<OsString> = argv[..1].iter().chain(&run).map(OsString::from).collect();
     let env = environment::variables();
     let plain = guise::Guise::of(None);
-    let args = match super::measure(&line, &plain, &env)? {
+    let mut args = match super::measure(&line, &plain, &env)? {
         Parsed::Measure(args) => args,
         other => return Ok(other),
     };
     refuse_outputs(&args)?;
+    let mut words = part(&run, &LAUNCH, &[]).1;
+    let start = options.start.unwrap_or_default();
+    if start.is_empty() && args.backend.name() == "mpi" {
+        return Err(Fault::usage(
+            "MPI starts once in a launched process, so that backend `mpi` needs `--start`",
+        )
+        .hint("run `ncclbench contrast … --start 'mpirun -n 16' --launcher mpi` without mpirun"));
+    }
+    if !start.is_empty() {
+        (args.launch, words) = (alone(&args.launch)?, run);
+    }
     Ok(Parsed::Contrast(Box::new(ContrastArgs {
         arms: arms(&options.arm, args.backend.name())?,
         rounds: options.rounds,
         save: options.save.map(PathBuf::from),
         json: options.json,
         run: args,
-        words: part(&run, &LAUNCH, &[]).1,
+        start: start.split_whitespace().map(str::to_owned).collect(),
+        words,
         argv,
     })))
 }
@@ -148,6 +169,22 @@ fn part(words: &[String], valued: &[&str], flags: &[&str]) -> (Vec<String>, Vec<
     (taken, left)
 }
 
+/// The launch of the one process that has a command start the others; what else is said of a launch is
+/// theirs.
+fn alone(asked: &launcher::Wish) -> Result<launcher::Wish, Fault> {
+    if asked.spawn.is_some() || asked.rank.is_some() {
+        return Err(Fault::usage(
+            "`--start` starts the processes; `--spawn` and `--rank` say that they are started otherwise",
+        ));
+    }
+    Ok(launcher::Wish {
+        launcher: None,
+        rank: Some(0),
+        world: Some(1),
+        ..asked.clone()
+    })
+}
+
 fn refuse_outputs(args: &Args) -> Result<(), Fault> {
     let asked = [
         (args.output.is_some(), "--output"),
@@ -170,12 +207,15 @@ fn arms(asked: &[String], backend: &str) -> Result<Vec<Arm>, Fault> {
         ..Arm::default()
     };
     if asked.is_empty() {
-        if backend != "nccl" {
-            return Err(Fault::usage(format!(
-                "the default arms are for backend `nccl`; give `--arm` for `{backend}`"
-            )));
-        }
-        let off = [("NCCL_NET", "Socket"), ("NCCL_NET_PLUGIN", "none")];
+        let off = match backend {
+            "nccl" => [("NCCL_NET", "Socket"), ("NCCL_NET_PLUGIN", "none")],
+            "mpi" => [("OMPI_MCA_pml", "ob1"), ("OMPI_MCA_btl", "tcp,self")],
+            other => {
+                return Err(Fault::usage(format!(
+                    "the default arms are for backends `nccl` and `mpi`; give `--arm` for `{other}`"
+                )));
+            }
+        };
         let tcp = Arm {
             name: "tcp".to_owned(),
             set: off

@@ -16,7 +16,7 @@ pub(super) const COMMAND: super::Command = super::Command {
     name: "doctor",
     summary: "what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift",
     help,
-    parse,
+    parse: |argv, _| parse(argv),
 };
 
 /// `ncclbench doctor …`, read and checked.

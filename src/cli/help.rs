@@ -31,11 +31,13 @@ Units:
 
 Exit codes:
   0  good
+  1  regressed: `compare`, a sweep
   2  usage: an option or a file says what is not accepted
   3  environment: library, device, memory, launch, output; or nothing could be measured
   4  other ranks: a timeout, a lost rank, a disagreement; or a signal ended the run
   5  wrong data
   6  a gate was not met: `--require-path`
+  7  inconclusive: `compare`, a sweep
 ";
 
 /// The page that `help` or `help COMMAND` shows.
@@ -81,6 +83,9 @@ pub(super) fn list() -> String {
     );
     let backends = backend::ALL.iter().map(|one| (one.name(), one.summary()));
     section(&mut text, "backends", backends);
+    let algorithms = backend::kernel::algorithms();
+    let lines = algorithms.iter().map(|(name, what, _)| (*name, *what));
+    section(&mut text, "algorithms of backend kernel", lines);
     section(&mut text, "launchers", super::registry::launchers());
     text
 }

@@ -14,7 +14,7 @@ pub(super) const COMMAND: super::Command = super::Command {
     name: "import",
     summary: "nccl-tests' output as runs' files",
     help,
-    parse,
+    parse: |argv, _| parse(argv),
 };
 
 /// `ncclbench import …`, read and checked.

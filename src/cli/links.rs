@@ -12,7 +12,7 @@ pub(super) const COMMAND: super::Command = super::Command {
     name: "links",
     summary: "make links under nccl-tests' names, so that scripts written for it run this program",
     help,
-    parse,
+    parse: |argv, _| parse(argv),
 };
 
 /// `ncclbench links …`, read and checked.

@@ -1,5 +1,7 @@
 //! The options as clap reads them: names, headings, help. [`super::resolve`] makes `Args` of them.
 
+use super::effort::{EffortOptions, iterations};
+use super::kernel::KernelOptions;
 use super::values::{
     MANY, MOST_PROCESSES, file, json_file, label, release, rendezvous, root, seconds, seed, size,
     switch, whole,
@@ -38,6 +40,8 @@ pub(super) struct Options {
     pub path: super::path::RunOptions,
     #[command(flatten)]
     pub results: ResultOptions,
+    #[command(flatten)]
+    pub kernel: KernelOptions,
 
     /// List collectives, datatypes, reductions, backends and launchers
     #[arg(long, help_heading = "Information")]
@@ -85,9 +89,12 @@ pub(super) struct SizeOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measurement")]
 pub(super) struct LoopOptions {
-    /// Timed iterations of each measurement
-    #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = whole(1, MANY), allow_negative_numbers = true)]
+    /// Timed iterations of each measurement, or `auto`: as many as the median needs (`--ci`,
+    /// `--budget`)
+    #[arg(short = 'n', long, value_name = "N", default_value = "20", value_parser = iterations, allow_negative_numbers = true)]
     pub iters: u32,
+    #[command(flatten)]
+    pub effort: EffortOptions,
     /// Untimed operations for each warm-up size
     #[arg(short = 'w', long = "warmup_iters", alias = "warmup-iters", value_name = "N", default_value = "1", value_parser = whole(0, MANY), allow_negative_numbers = true)]
     pub warmup_iters: u32,

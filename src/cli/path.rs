@@ -15,7 +15,7 @@ pub(super) const COMMAND: super::Command = super::Command {
     name: "path",
     summary: "which way a recorded run's bytes went: EFA, InfiniBand, TCP",
     help,
-    parse,
+    parse: |argv, _| parse(argv),
 };
 
 /// `ncclbench path …`, read and checked.

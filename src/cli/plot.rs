@@ -12,7 +12,7 @@ pub(super) const COMMAND: super::Command = super::Command {
     name: "plot",
     summary: "a run's file, or several, as a picture",
     help,
-    parse,
+    parse: |argv, _| parse(argv),
 };
 
 /// What a picture is written as.
@@ -37,6 +37,19 @@ pub struct PlotArgs {
     pub output: Option<String>,
     /// As what.
     pub format: PictureFormat,
+}
+
+impl PlotArgs {
+    /// Whether there is anything to draw from: runs, or what stands for itself.
+    pub fn has_material(&self) -> bool {
+        let Sources {
+            runs,
+            verdict,
+            references,
+            ..
+        } = &self.sources;
+        !runs.is_empty() || !references.is_empty() || verdict.is_some() || self.matrix.is_some()
+    }
 }
 
 /// Draws runs as a picture
@@ -115,16 +128,17 @@ fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     })?;
     let format = format(options.output.as_deref())?;
     let sources = options.sources.resolve()?;
-    if sources.runs.is_empty() && options.matrix.is_none() {
-        return Err(Fault::usage("no run was given").hint("run `ncclbench plot --help`"));
-    }
-    Ok(Parsed::Plot(Box::new(PlotArgs {
+    let args = PlotArgs {
         kind,
         sources,
         matrix: options.matrix,
         output: options.output,
         format,
-    })))
+    };
+    if !args.has_material() {
+        return Err(Fault::usage("no run was given").hint("run `ncclbench plot --help`"));
+    }
+    Ok(Parsed::Plot(Box::new(args)))
 }
 
 fn format(output: Option<&str>) -> Result<PictureFormat, Fault> {

@@ -12,7 +12,7 @@ pub(super) const COMMAND: super::Command = super::Command {
     name: "report",
     summary: "the same as a document: HTML, Markdown, CSV, JUnit, Prometheus",
     help,
-    parse,
+    parse: |argv, _| parse(argv),
 };
 
 /// `ncclbench report …`, read and checked.

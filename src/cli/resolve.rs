@@ -1,7 +1,9 @@
 //! From options to `Args`: names looked up, combinations checked.
 
 use super::args::Args;
+use super::effort;
 use super::guise::Guise;
+use super::kernel;
 use super::nccl_tests;
 use super::options::{LoopOptions, Options, SizeOptions, WorldOptions};
 use super::registry;
@@ -13,7 +15,7 @@ use crate::collective;
 use crate::collective::Collective;
 use crate::digest::Average;
 use crate::launcher;
-use crate::plan::{Effort, PlanSpec};
+use crate::plan::PlanSpec;
 use crate::record::{Blocking, Tweaks};
 use std::time::Duration;
 
@@ -52,6 +54,7 @@ pub(super) fn resolve(
         average: Average::ALL[options.loops.average as usize],
         table_release: results.compat,
         timestamps: results.report_timestamps,
+        kernel: kernel::wish(&options.kernel, backend, env)?,
         backend,
         no_clamp: options.sizes.no_clamp,
         allow_shared_gpu: options.world.allow_shared_gpu,
@@ -65,6 +68,7 @@ pub(super) fn resolve(
         timeout_batch: batch_limit(results.timeout, guise),
         seed: options.loops.seed,
         dry_run: options.dry_run,
+        sweep: None,
         remarks,
         argv,
     })
@@ -114,7 +118,7 @@ fn plan(
         sweep: Sweep::new(sizes.minbytes, sizes.maxbytes, step)?,
         list: Vec::new(),
         placements: Placement::ALL.to_vec(),
-        effort: Effort::default(),
+        effort: effort::effort(loops, &tweaks)?,
         iterations: loops.iters,
         ops_per_batch: loops.agg_iters,
         warmup: loops.warmup_iters,
@@ -196,7 +200,7 @@ fn require_below(rank: u32, world: u32) -> Result<(), Fault> {
 
 /// nccl-tests' `-T`, where it is on, else `--timeout-op`; 0 is for ever. Under nccl-tests' names `-T`
 /// is a limit of its own.
-fn op_limit(timeout: u32, timeout_op: Duration, guise: &Guise) -> Option<Duration> {
+pub(super) fn op_limit(timeout: u32, timeout_op: Duration, guise: &Guise) -> Option<Duration> {
     if timeout > 0 && !guise.is_nccl_tests() {
         return Some(Duration::from_secs(timeout.into()));
     }

@@ -22,6 +22,10 @@ pub struct Sources {
     pub ceilings: Vec<Ceiling>,
     /// CSV files of published numbers.
     pub references: Vec<String>,
+    /// Bandwidths on an axis of powers of ten.
+    pub is_logarithmic: bool,
+    /// A file with a verdict.
+    pub verdict: Option<String>,
 }
 
 /// The options.
@@ -31,12 +35,15 @@ pub(super) struct SourceOptions {
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// What to call a run, in the order of the runs [default: its file's name]
-    #[arg(long, value_name = "NAME", help_heading = "Texts")]
+    #[arg(long, value_name = "NAME", help_heading = "Texts and axes")]
     label: Vec<String>,
     /// A title in the place of the one that follows from the runs
-    #[arg(long, value_name = "TEXT", help_heading = "Texts")]
+    #[arg(long, value_name = "TEXT", help_heading = "Texts and axes")]
     title: Option<String>,
 
+    /// Draw bandwidths on a logarithmic axis
+    #[arg(long, help_heading = "Texts and axes")]
+    log: bool,
     /// Rows of this collective only
     #[arg(long, value_name = "NAME", help_heading = "Which rows")]
     collective: Option<String>,
@@ -59,6 +66,10 @@ pub(super) struct SourceOptions {
     /// A CSV file of published numbers, such as docs/gallery/published.csv
     #[arg(long, value_name = "FILE", help_heading = "What to hold them against")]
     reference: Vec<String>,
+    /// A comparison with a baseline, as `ncclbench compare --json` writes it: the baseline's band, the changes,
+    /// the history
+    #[arg(long, value_name = "FILE", help_heading = "What to hold them against")]
+    verdict: Option<String>,
 }
 
 impl SourceOptions {
@@ -85,6 +96,8 @@ impl SourceOptions {
             title: self.title,
             ceilings: self.ceiling,
             references: self.reference,
+            is_logarithmic: self.log,
+            verdict: self.verdict,
         })
     }
 }

@@ -303,22 +303,29 @@ proptest! {
         let line = std::iter::once("ncclbench".to_owned()).chain(words);
         match parse(line.map(Into::into), &Env::default()) {
             Ok(Parsed::Text(text)) => prop_assert!(!text.is_empty()),
+            Ok(Parsed::Compare(args)) => prop_assert!(!args.runs.is_empty()),
+            Ok(Parsed::Results(args)) => prop_assert!(args.store.is_none_or(|store| !store.is_empty())),
+            Ok(Parsed::Baseline(args)) => prop_assert!(args.store.is_none_or(|store| !store.is_empty())),
             Ok(Parsed::Links(args)) => prop_assert!(!args.names.is_empty()),
-            #[cfg(feature = "mpi")]
             Ok(Parsed::Pingpong(args)) => prop_assert!(args.iterations > 0),
-            Ok(Parsed::Plot(args)) => prop_assert!(!args.sources.runs.is_empty() || args.matrix.is_some()),
+            Ok(Parsed::Sweep(args)) => prop_assert!(args.sweep.is_some()),
+            Ok(Parsed::Plot(args)) => prop_assert!(args.has_material()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
             Ok(Parsed::Import(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
+            Ok(Parsed::Tune(args)) => prop_assert!(args.world.ranks > 1),
+            Ok(Parsed::Ladder(args)) => prop_assert!(args.world.ranks > 1),
             Ok(Parsed::Doctor(args)) => prop_assert!(args.ranks > 0),
+            Ok(Parsed::Hunt(args)) => prop_assert!(args.size.0 > 0 && args.iterations > 0),
             Ok(Parsed::Where(args)) => {
                 prop_assert!(args.gpus > 0 && args.threads > 0);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));
             }
             Ok(Parsed::Measure(args)) => {
                 let plan = &args.plan;
-                prop_assert!(plan.iterations > 0 && plan.ops_per_batch > 0);
+                prop_assert!((plan.iterations > 0) != plan.effort.precision.is_some());
+                prop_assert!(plan.ops_per_batch > 0);
                 prop_assert!(args.gpus > 0 && args.threads > 0 && plan.sweep.min <= plan.sweep.max);
                 prop_assert!(args.launch.rank.is_none_or(|rank| Some(rank) < args.launch.world));
             }

@@ -63,7 +63,7 @@ fn per_iteration(loops: &LoopOptions, results: &ResultOptions) -> Result<Option<
             )),
         };
     }
-    if skip >= loops.iters {
+    if loops.iters > 0 && skip >= loops.iters {
         let iters = loops.iters;
         return Err(Fault::usage(format!(
             "`-K {skip}` leaves none of `-n {iters}` iterations; expected less than {iters}"

@@ -111,6 +111,25 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a number of seconds; expected e.g. `90` or `0.5`"))
 }
 
+/// `1%` or `0.01`: a share above 0 and below 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let plain = number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    number
+        .parse::<f64>()
+        .ok()
+        .map(|number| number / unit)
+        .filter(|share| plain && *share > 0.0 && *share < 1.0)
+        .ok_or_else(|| {
+            format!("`{text}` is not a share above 0 and below 1; expected e.g. `1%` or `0.01`")
+        })
+}
+
 /// `HOST:PORT`, `[v6::address]:PORT`, `file:///FOLDER`.
 pub(super) fn rendezvous(text: &str) -> Result<String, String> {
     if text.starts_with("file:///") {

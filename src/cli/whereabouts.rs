@@ -15,7 +15,7 @@ pub(super) const COMMAND: super::Command = super::Command {
     name: "where",
     summary: "how the processes were started and what each sees: run it first on a new cluster",
     help,
-    parse,
+    parse: |argv, _| parse(argv),
 };
 
 /// `ncclbench where …`, read and checked.

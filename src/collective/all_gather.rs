@@ -1,10 +1,9 @@
 //! All-gather: part `i` of every rank's output is rank `i`'s input.
 
-use super::{Call, Collective, Layout, Operator, Uses, aligned, all_but_one, one_from_each};
+use super::{Call, Collective, Layout, Operator, Uses, all_but_one, gathered, one_from_each};
 use crate::base::pattern::Stretch;
 use crate::base::{Bytes, DataType, Fault, Rank, Uneven, World};
 use crate::ops::Ops;
-use crate::record::InPlace;
 
 #[derive(Debug)]
 pub(super) struct AllGather;
@@ -32,18 +31,7 @@ impl Collective for AllGather {
     }
 
     fn layout(&self, want: Bytes, dtype: DataType, world: World, _uneven: &Uneven) -> Layout {
-        let n = u64::from(world.0);
-        let count = aligned(want.0 / dtype.size() / n, dtype);
-        let size = Bytes(count * n * dtype.size());
-        Layout {
-            count,
-            send: count,
-            recv: count * n,
-            in_place: InPlace::SendInRecv { stride: count },
-            size,
-            algo_bytes: size,
-            traffic: None,
-        }
+        gathered(want, dtype, world)
     }
 
     /// Of n parts that a rank ends up with, one was its own.

@@ -1,10 +1,9 @@
 //! All-to-all: part `i` of rank `r`'s output is part `r` of rank `i`'s input.
 
-use super::{Call, Collective, Layout, Operator, Uses, aligned, all_but_one};
+use super::{Call, Collective, Layout, Operator, Uses, all_but_one, equal_parts};
 use crate::base::pattern::{Source, Stretch};
 use crate::base::{Bytes, DataType, Fault, Rank, Uneven, World};
 use crate::ops::Ops;
-use crate::record::InPlace;
 
 #[derive(Debug)]
 pub(super) struct AllToAll;
@@ -32,18 +31,7 @@ impl Collective for AllToAll {
     }
 
     fn layout(&self, want: Bytes, dtype: DataType, world: World, _uneven: &Uneven) -> Layout {
-        let n = u64::from(world.0);
-        let count = aligned(want.0 / dtype.size() / n, dtype);
-        let size = Bytes(count * n * dtype.size());
-        Layout {
-            count,
-            send: count * n,
-            recv: count * n,
-            in_place: InPlace::Same,
-            size,
-            algo_bytes: size,
-            traffic: None,
-        }
+        equal_parts(want, dtype, world)
     }
 
     /// A rank keeps one part of n for itself.

@@ -1,10 +1,9 @@
 //! Hypercube: an all-gather in which ranks exchange twice as much with each round.
 
-use super::{Call, Collective, Layout, Operator, Uses, aligned, one_from_each};
+use super::{Call, Collective, Layout, Operator, Uses, gathered, one_from_each};
 use crate::base::pattern::Stretch;
 use crate::base::{Bytes, DataType, Fault, Rank, Uneven, World};
 use crate::ops::Ops;
-use crate::record::InPlace;
 
 #[derive(Debug)]
 pub(super) struct Hypercube;
@@ -32,17 +31,11 @@ impl Collective for Hypercube {
     }
 
     fn layout(&self, want: Bytes, dtype: DataType, world: World, _uneven: &Uneven) -> Layout {
-        let n = u64::from(world.0);
-        let count = aligned(want.0 / dtype.size() / n, dtype);
-        let part = count * dtype.size();
+        let layout = gathered(want, dtype, world);
+        let own = layout.count * dtype.size();
         Layout {
-            count,
-            send: count,
-            recv: count * n,
-            in_place: InPlace::SendInRecv { stride: count },
-            size: Bytes(part * n),
-            algo_bytes: Bytes(part * (n - 1)),
-            traffic: None,
+            algo_bytes: Bytes(layout.size.0 - own),
+            ..layout
         }
     }
 

@@ -174,6 +174,41 @@ fn aligned(count: u64, dtype: DataType) -> u64 {
     count / vector * vector
 }
 
+/// The layout of a collective whose buffers have one part for each rank on both sides; the count
+/// argument is a part's. What has one part only on a side says so.
+fn equal_parts(want: Bytes, dtype: DataType, world: World) -> Layout {
+    let n = u64::from(world.0);
+    let count = aligned(want.0 / dtype.size() / n, dtype);
+    Layout {
+        count,
+        ..equal(count * n, dtype)
+    }
+}
+
+/// [`equal_parts`] of which a rank sends one: its slot of the receive buffer where that is in place.
+fn gathered(want: Bytes, dtype: DataType, world: World) -> Layout {
+    let parts = equal_parts(want, dtype, world);
+    Layout {
+        send: parts.count,
+        in_place: InPlace::SendInRecv {
+            stride: parts.count,
+        },
+        ..parts
+    }
+}
+
+/// [`equal_parts`] of which a rank receives one: its slot of the send buffer where that is in place.
+fn scattered(want: Bytes, dtype: DataType, world: World) -> Layout {
+    let parts = equal_parts(want, dtype, world);
+    Layout {
+        recv: parts.count,
+        in_place: InPlace::RecvInSend {
+            stride: parts.count,
+        },
+        ..parts
+    }
+}
+
 /// The layout of a collective in which every rank sends and receives `count` elements.
 fn equal(count: u64, dtype: DataType) -> Layout {
     let size = Bytes(count * dtype.size());

@@ -1,10 +1,9 @@
 //! Scatter: rank `r` gets part `r` of the root's elements.
 
-use super::{Call, Collective, Layout, Operator, Uses, aligned, all_but_one};
+use super::{Call, Collective, Layout, Operator, Uses, all_but_one, scattered};
 use crate::base::pattern::{Source, Stretch};
 use crate::base::{Bytes, DataType, Fault, Rank, Uneven, World};
 use crate::ops::Ops;
-use crate::record::InPlace;
 
 #[derive(Debug)]
 pub(super) struct Scatter;
@@ -32,18 +31,7 @@ impl Collective for Scatter {
     }
 
     fn layout(&self, want: Bytes, dtype: DataType, world: World, _uneven: &Uneven) -> Layout {
-        let n = u64::from(world.0);
-        let count = aligned(want.0 / dtype.size() / n, dtype);
-        let size = Bytes(count * n * dtype.size());
-        Layout {
-            count,
-            send: count * n,
-            recv: count,
-            in_place: InPlace::RecvInSend { stride: count },
-            size,
-            algo_bytes: size,
-            traffic: None,
-        }
+        scattered(want, dtype, world)
     }
 
     /// Of n parts that the root has, one is for itself.

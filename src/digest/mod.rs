@@ -2,10 +2,12 @@
 //!
 //! It does not know how a row is printed or judged.
 
+mod doubts;
 pub mod iterations;
 
 use crate::base::{GBps, Micros, Placement};
 use crate::record::{Case, Mismatches, Outcome, Quality, Row, Sample, Spread};
+use serde::{Deserialize, Serialize};
 
 /// How the headline time combines the threads of the world (nccl-tests' `-a`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,10 +76,10 @@ pub fn row(
         per_iteration: None,
     };
     Row {
+        quality: doubts::quality(sample, &outcome),
         case,
         outcome,
         at,
-        quality: Quality::default(),
     }
 }
 
@@ -125,7 +127,7 @@ fn why_unchecked(case: &Case) -> String {
 }
 
 /// What the footer says about all rows, gathered row by row.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Rows seen.
     pub rows: u64,
@@ -140,6 +142,15 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Counts in what was counted elsewhere.
+    pub fn join(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.measured += other.measured;
+        self.checked += other.checked;
+        self.wrong_measurements += other.wrong_measurements;
+        self.busbw_sum_gbps += other.busbw_sum_gbps;
+    }
+
     /// Counts a row in.
     pub fn add(&mut self, row: &Row) {
         self.rows += 1;

@@ -10,6 +10,7 @@ use crate::base::Bytes;
 use crate::base::Fault;
 use crate::collective::Call;
 use crate::plan::Job;
+use crate::plan::effort;
 use crate::record::Blocking;
 use crate::record::Case;
 use std::time::Duration;
@@ -21,21 +22,29 @@ pub struct Timing {
     pub total: Duration,
     /// The part spent enqueueing.
     pub issue: Duration,
+    /// The wait at the start line before it.
+    pub waited: Duration,
 }
 
-/// How many parts of the buffers the operations of a case rotate over.
-pub(super) fn slots(capacity: Bytes, case: &Case) -> u64 {
-    capacity
-        .0
-        .checked_div(case.size.0)
-        .map_or(1, |slots| slots.max(1))
+/// How many parts of the buffers the operations of a job rotate over. Under `--iters auto` a batch has
+/// up to a thousand iterations, and data for all of them would take longer to make than to send.
+pub(super) fn slots(capacity: Bytes, job: &Job) -> u64 {
+    let slots = capacity.0.checked_div(job.case.size.0);
+    let slots = slots.map_or(1, |slots| slots.max(1));
+    match job.effort.precision {
+        None => slots,
+        Some(_) => slots.min(effort::ROTATED * u64::from(job.case.ops_per_batch)),
+    }
 }
 
 /// How many of them one timed loop touches.
-pub(super) fn slots_used(capacity: Bytes, case: &Case) -> u64 {
-    slots(capacity, case)
-        .min(u64::from(case.iterations) * u64::from(case.ops_per_batch))
-        .max(1)
+pub(super) fn slots_used(capacity: Bytes, job: &Job) -> u64 {
+    let operations = u64::from(job.case.iterations) * u64::from(job.case.ops_per_batch);
+    let slots = slots(capacity, job);
+    match operations {
+        0 => slots, // as many as are needed
+        operations => slots.min(operations),
+    }
 }
 
 /// How many polls pass between two looks at whether the run has ended elsewhere.
@@ -45,14 +54,23 @@ impl Engine<'_> {
     /// Times one job from a common start line.
     pub(super) fn time(&mut self, job: &Job) -> Result<Timing, Fault> {
         self.prepare_marks(&job.case)?;
+        let arrived = self.clock.now();
         self.plane.start_line(self.step("the start line"))?;
-        match self.rules.blocking {
+        let waited = self.since(arrived);
+        let timing = match self.rules.blocking {
             _ if self.rules.tweaks.graph_launches > 0 => {
                 self.time_graph(job, self.rules.tweaks.graph_launches)
             }
             Blocking::BarrierOutside => self.time_each_iteration(job),
             _ => self.time_all(job),
-        }
+        }?;
+        Ok(Timing { waited, ..timing })
+    }
+
+    /// Operations in a timed loop of a case.
+    pub(super) fn operations(&self, case: &Case) -> f64 {
+        let launches = f64::from(self.rules.tweaks.graph_launches.max(1));
+        f64::from(case.iterations) * f64::from(case.ops_per_batch) * launches
     }
 
     fn time_all(&mut self, job: &Job) -> Result<Timing, Fault> {
@@ -67,6 +85,7 @@ impl Engine<'_> {
         Ok(Timing {
             total: self.since(start),
             issue,
+            waited: Duration::ZERO,
         })
     }
 
@@ -110,7 +129,7 @@ impl Engine<'_> {
 
     /// Enqueues one round of operation `index` on every lane of this thread.
     fn launch(&self, job: &Job, index: u64, round: u32) -> Result<(), Fault> {
-        let shift = index % slots(self.capacity, &job.case) * job.case.size.0;
+        let shift = index % slots(self.capacity, job) * job.case.size.0;
         if round == 0 {
             self.plane.pulse().issued(1);
         }

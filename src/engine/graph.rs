@@ -27,7 +27,11 @@ impl Engine<'_> {
         self.drain()?;
         let total = self.since(start);
         self.graphs()?.discard()?;
-        Ok(Timing { total, issue })
+        Ok(Timing {
+            total,
+            issue,
+            waited: std::time::Duration::ZERO,
+        })
     }
 
     /// One operation at the start of the buffers, by the way that is measured, waited for.

@@ -3,8 +3,11 @@
 //! No printer, no progress bar and no verdict here. Every engine thread of the world runs the same
 //! jobs in the same order; samples meet over the control plane between jobs, never inside a timed window.
 
+mod auto;
 pub mod batch;
 pub mod clock;
+mod distribution;
+pub mod exchange;
 mod graph;
 mod lane;
 mod marks;
@@ -12,6 +15,7 @@ pub mod pair;
 mod self_test;
 #[cfg(test)]
 mod tests;
+mod told;
 mod tweaks;
 mod verify;
 pub mod watch;
@@ -34,13 +38,12 @@ use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::plan::Job;
 use crate::plan::Work;
+use crate::probe::throttle::Throttle;
 use crate::record::Blocking;
 use crate::record::Case;
 use crate::record::Mismatches;
 use crate::record::Sample;
 use crate::record::Tweaks;
-use serde::Deserialize;
-use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,16 +86,13 @@ pub struct Engine<'a> {
     clock: Arc<dyn Clock>,
     rules: Rules,
     draws: u64,
-}
-
-/// What one thread tells the others about a job.
-#[derive(Debug, Serialize, Deserialize)]
-struct Told {
-    time_us: f64,
-    issue_us: f64,
-    found: Option<Mismatches>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    iterations_us: Vec<f64>,
+    /// What was warmed up before anything was measured, and the measurements so far.
+    warm_ups: u64,
+    rows: u64,
+    /// What warming up has taken since the last row.
+    warming: Duration,
+    /// What tells whether something holds the clocks back.
+    throttle: Option<Throttle>,
 }
 
 impl<'a> Engine<'a> {
@@ -122,7 +122,16 @@ impl<'a> Engine<'a> {
             clock,
             rules,
             draws: 0,
+            warm_ups: 0,
+            rows: 0,
+            warming: Duration::ZERO,
+            throttle: None,
         })
+    }
+
+    /// Asks after each row's timed loop what holds the clocks back.
+    pub fn watch_clocks(&mut self, throttle: Option<Throttle>) {
+        self.throttle = throttle;
     }
 
     /// Runs one job; `None` for a warm-up.
@@ -132,7 +141,12 @@ impl<'a> Engine<'a> {
     pub fn run(&mut self, job: &Job) -> Result<Option<Measured>, Fault> {
         self.plane.pulse().work(true);
         let done = match job.work {
-            Work::WarmUp => self.warm_up(job).map(|()| None),
+            Work::WarmUp => {
+                let begun = self.clock.now();
+                let done = self.warm_up(job);
+                self.warming += self.since(begun);
+                done.map(|()| None)
+            }
             Work::Measure => self.measure(job).map(Some),
         };
         self.plane.pulse().work(false);
@@ -141,6 +155,7 @@ impl<'a> Engine<'a> {
 
     /// Untimed operations on one size; what the backend does not offer is left to the rows.
     fn warm_up(&mut self, job: &Job) -> Result<(), Fault> {
+        self.warm_ups += u64::from(self.rows == 0);
         self.enter(&job.case, "warming up");
         let part = job.case.iterations.div_ceil(MARKS);
         for iteration in 1..=job.case.iterations {
@@ -156,15 +171,25 @@ impl<'a> Engine<'a> {
     }
 
     fn measure(&mut self, job: &Job) -> Result<Measured, Fault> {
+        let started = self.clock.now();
         self.enter(&job.case, "preparing");
         if let Some(reason) = self.try_once(job)? {
             return Ok(Measured::Waived(reason));
         }
+        self.rows += 1;
         self.enter(&job.case, "measuring");
-        let timing = self.time(job)?;
-        let iterations_us = self.iteration_times(&job.case)?;
-        let found = self.check(job)?;
-        self.gather(&job.case, timing, iterations_us, found)
+        let begun = self.clock.now();
+        let mut told = self.headline(job)?;
+        told.throttled = self.throttle.as_ref().map_or_else(Vec::new, Throttle::now);
+        told.iterations_us = self.iteration_times(&job.case)?;
+        self.single_operations(job, &mut told)?;
+        let checking = self.clock.now();
+        told.found = self.check(job)?;
+        told.spent.warming_ms = told::millis(std::mem::take(&mut self.warming));
+        told.spent.preparing_ms = told::millis(begun.saturating_sub(started));
+        told.spent.checking_ms = told::millis(self.since(checking));
+        told.spent.whole_ms = told::millis(self.since(started));
+        self.gather(&job.case, told)
     }
 
     /// One untimed operation on fresh data, and agreement on whether there is such a thing here.
@@ -176,7 +201,7 @@ impl<'a> Engine<'a> {
     /// ranks wait for this one inside the library and would not come to an agreement.
     fn try_once(&mut self, job: &Job) -> Result<Option<String>, Fault> {
         let recipe = self.draw(job);
-        self.fill(job, &recipe, batch::slots_used(self.capacity, &job.case))?;
+        self.fill(job, &recipe, batch::slots_used(self.capacity, job))?;
         let refused = match self.enqueue_once(job) {
             Ok(()) => None,
             Err(fault) if fault.kind == Kind::Unsupported => Some(fault.message),
@@ -209,42 +234,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Every thread's figures on every thread, so that all reach the same end.
-    fn gather(
-        &self,
-        case: &Case,
-        timing: batch::Timing,
-        iterations_us: Vec<f64>,
-        found: Option<Mismatches>,
-    ) -> Result<Measured, Fault> {
-        self.enter(case, "gathering");
-        let launches = f64::from(self.rules.tweaks.graph_launches.max(1));
-        let per_op = f64::from(case.iterations) * f64::from(case.ops_per_batch) * launches;
-        let micros = |spent: Duration| spent.as_secs_f64() * 1e6 / per_op;
-        let told = Told {
-            time_us: micros(timing.total),
-            issue_us: micros(timing.issue),
-            found,
-            iterations_us,
-        };
-        let mut sample = Sample::default();
-        let mut all: Option<Mismatches> = None;
-        for bytes in self
-            .plane
-            .all_gather(self.step("a row's times"), &bootstrap::encode(&told)?)?
-        {
-            let told: Told = bootstrap::decode(&bytes)?;
-            sample.time_us.push(told.time_us);
-            sample.issue_us.push(told.issue_us);
-            if self.rules.tweaks.per_iteration.is_some() {
-                sample.iterations_us.push(told.iterations_us);
-            }
-            if let Some(found) = told.found {
-                sample.wrong.push(found.wrong);
-                all.get_or_insert_default().add(found);
-            }
-        }
-        Ok(Measured::Timed(sample, all))
+    /// Whether this is the first row and nothing came before it.
+    fn is_cold(&self) -> bool {
+        self.rows == 1 && self.warm_ups == 0
     }
 
     /// A recipe with a seed that no other operation of this run has had.

@@ -21,6 +21,7 @@ use crate::base::pattern::Recipe;
 use crate::base::pattern::SEED_STEP;
 use crate::base::pattern::Source;
 use crate::base::pattern::Stretch;
+use crate::base::stats::order;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Step;
 use crate::record::Mismatches;
@@ -50,6 +51,8 @@ pub struct Loops {
 pub struct Figures {
     /// Half a round trip.
     pub latency: Micros,
+    /// Half of single round trips, each waited for: the middle one, the 99th of 100, the slowest.
+    pub single: [Micros; 3],
     /// Bytes of all messages of all windows by the time that they and their answers took.
     pub bandwidth: GBps,
 }
@@ -113,6 +116,7 @@ impl<'a> Pair<'a> {
         self.drain()?;
         self.enter(size, "latency");
         let trip = self.time(loops, |pair| pair.round_trip(size))?;
+        let single = self.single(size, loops)?;
         let mut wrong = self.check(size, 1, &recipe)?;
         self.session.poison(0, got, &recipe)?;
         self.drain()?;
@@ -121,6 +125,7 @@ impl<'a> Pair<'a> {
         wrong.add(self.check(size, WINDOW, &recipe)?);
         let figures = Figures {
             latency: Micros(trip.0 / 2.0),
+            single,
             bandwidth: GBps::of(Bytes(size.0 * u64::from(WINDOW)), window),
         };
         Ok((figures, wrong))
@@ -147,6 +152,21 @@ impl<'a> Pair<'a> {
         Ok(Micros(
             spent.as_secs_f64() * 1e6 / f64::from(loops.iterations),
         ))
+    }
+
+    /// Round trips one by one, each waited for.
+    fn single(&mut self, size: Bytes, loops: Loops) -> Result<[Micros; 3], Fault> {
+        let mut halves = Vec::with_capacity(loops.iterations as usize);
+        for _ in 0..loops.iterations {
+            let start = self.clock.now();
+            self.round_trip(size)?;
+            self.drain()?;
+            let spent = self.clock.now().saturating_sub(start);
+            halves.push(spent.as_secs_f64() * 1e6 / 2.0);
+        }
+        let halves = order::sorted(&halves);
+        let at = |percent| Micros(order::percentile(&halves, percent).unwrap_or_default());
+        Ok([50, 99, 100].map(at))
     }
 
     fn round_trip(&self, size: Bytes) -> Result<(), Fault> {
@@ -291,6 +311,7 @@ mod tests {
                 nccl_lib: None,
                 env: Env::default(),
                 seed: 1,
+                kernel: backend::KernelWish::default(),
                 comm: backend::CommWish::default(),
             },
         }
@@ -349,6 +370,7 @@ mod tests {
                     (figures.latency.0 - 1000.0 / 5.0 / 2.0).abs() < 1e-9,
                     "{figures:?}"
                 );
+                assert_eq!(figures.single, [Micros(500.0); 3]); // a trip takes it alone
                 let bandwidth = GBps::of(Bytes(size.0 * 64), Micros(1000.0 / 5.0));
                 assert!(
                     (figures.bandwidth.0 - bandwidth.0).abs() < 1e-12,

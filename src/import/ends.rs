@@ -76,6 +76,7 @@ fn settings(draft: &Draft, told: &Told, what: &'static dyn Collective) -> Settin
         checks: told.checks,
         blocking: draft.blocking,
         cycles: 1,
+        placement: None,
         timestamps: draft.rows.iter().any(|row| row.at.is_some()),
         table_release: None,
         tweaks: Tweaks {

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde::Serialize;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::process::Command;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -33,12 +34,26 @@ pub struct ChildWish<'a> {
     pub arguments: &'a [String],
     /// Its variables, besides this process's.
     pub arm: &'a Arm,
-    /// Its index among the children, and how many there are.
-    pub place: (u32, u32),
-    /// Where they meet.
-    pub rendezvous: &'a Rendezvous,
-    /// The socket of that address, for the first.
-    pub listener: Option<TcpListener>,
+    /// How it takes its place.
+    pub place: Place<'a>,
+}
+
+/// How children take their places.
+#[derive(Debug)]
+pub enum Place<'a> {
+    /// One among those of the other processes.
+    Told {
+        /// Its index among the children.
+        rank: u32,
+        /// How many there are.
+        world: u32,
+        /// Where they meet.
+        rendezvous: &'a Rendezvous,
+        /// The socket of that address, for the first.
+        listener: Option<TcpListener>,
+    },
+    /// A command starts them all, as `mpirun -n 4`, and its launcher says the rest.
+    By(&'a [String]),
 }
 
 impl Rendezvous {
@@ -74,19 +89,46 @@ pub fn run_child(
         let text = format!("cannot start a process of this program: {error}");
         Fault::new(Kind::Call, text)
     };
-    let mut command = Command::new(std::env::current_exe().map_err(refused)?);
-    command.args(wish.arguments);
-    let (rank, world) = wish.place;
-    let rendezvous = wish.rendezvous;
-    command.args(["--rank", &rank.to_string(), "--world", &world.to_string()]);
-    command.args(["--rendezvous", &rendezvous.address]);
-    command.envs(&wish.arm.set);
+    let program = std::env::current_exe().map_err(refused)?;
+    let mut command = match wish.place {
+        Place::By(words) => started_by(words, program),
+        Place::Told { .. } => Command::new(program),
+    };
+    command.args(wish.arguments).envs(&wish.arm.set);
     for name in &wish.arm.unset {
         command.env_remove(name);
     }
-    spawn::tie(&mut command, &rendezvous.secret, wish.listener);
+    take_place(&mut command, wish.place);
     let stderr = std::io::stderr().as_fd().try_clone_to_owned();
     command.stdout(Stdio::from(stderr.map_err(refused)?));
     let child = command.spawn().map_err(refused)?;
     Ok(spawn::look_after(vec![child], &**clock, signals))
+}
+
+fn started_by(words: &[String], program: PathBuf) -> Command {
+    let mut words = words.iter();
+    let mut command = match words.next() {
+        Some(first) => Command::new(first),
+        None => return Command::new(program),
+    };
+    command.args(words).arg(program);
+    command
+}
+
+fn take_place(command: &mut Command, place: Place<'_>) {
+    match place {
+        Place::By(_) => {
+            command.stdin(Stdio::null());
+        }
+        Place::Told {
+            rank,
+            world,
+            rendezvous,
+            listener,
+        } => {
+            command.args(["--rank", &rank.to_string(), "--world", &world.to_string()]);
+            command.args(["--rendezvous", &rendezvous.address]);
+            spawn::tie(command, &rendezvous.secret, listener);
+        }
+    }
 }

@@ -24,9 +24,11 @@ mod variables;
 
 pub use crate::bootstrap::Here;
 pub use child::ChildWish;
+pub use child::Place as ChildPlace;
 pub use child::Rendezvous;
 pub use child::run_child;
 pub use compose::join;
+pub use nodelist::expand as node_list;
 pub use spawn::Spawned;
 pub use spawn::spawn;
 pub use speaker::is_first;

@@ -18,7 +18,7 @@ const MOST_HOSTS: usize = 1 << 16;
 ///
 /// # Errors
 /// `Launch` if it is not written as Slurm writes it.
-pub(super) fn expand(list: &str) -> Result<Vec<String>, Fault> {
+pub fn expand(list: &str) -> Result<Vec<String>, Fault> {
     let refuse = || {
         let text = format!("`{list}` is not a list of hosts as Slurm writes it");
         Fault::new(Kind::Launch, text)

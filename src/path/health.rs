@@ -331,8 +331,11 @@ fn different_networks(record: &mut PathRecord, evidence: &Evidence) {
 fn fallen_back(record: &mut PathRecord) {
     let hint = match record.verdict {
         Verdict::TcpProvider => "unset `FI_PROVIDER`; look whether `fi_info -p efa` lists devices",
-        Verdict::Socket if asked_for(record, "NCCL_NET", "Socket") => {
-            "`NCCL_NET=Socket` asks for it; unset it for another path"
+        Verdict::Socket
+            if asked_for(record, "NCCL_NET", "Socket")
+                || asked_for(record, "NCCL_NET_PLUGIN", "none") =>
+        {
+            "`NCCL_NET=Socket` or `NCCL_NET_PLUGIN=none` asks for it; unset them for another path"
         }
         Verdict::Socket => {
             "the plugin was not loaded or found no device: leave `NCCL_NET` and `NCCL_NET_PLUGIN` as the image sets them, and look for `/dev/infiniband` and the plugin's folder in `LD_LIBRARY_PATH`"

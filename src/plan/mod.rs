@@ -3,6 +3,12 @@
 //! It asks a collective for its numbers; after it nobody does. It knows no backend: what cannot be
 //! run is planned all the same and becomes a waived row later.
 
+pub mod effort;
+mod parts;
+
+pub use effort::{Effort, Precision};
+pub use parts::{Pass, check_all, digest_of, is_row, max_bytes_of, names_of, passes, settings_of};
+
 use crate::base::sweep::{Step, Sweep};
 use crate::base::{Bytes, DataType, Fault, Placement, Rank, RedOp, Uneven, World};
 use crate::collective::Collective;
@@ -11,7 +17,6 @@ use crate::collective::Operator;
 use crate::record::{Blocking, Case, Settings, Tweaks};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
-use std::time::Duration;
 
 /// More jobs than this are refused: nobody waits for them, and they would not fit in memory.
 pub const MOST_JOBS: u64 = 1_000_000;
@@ -53,34 +58,6 @@ pub struct PlanSpec {
     pub cycles: u32,
     /// How operations are launched and what is told besides.
     pub tweaks: Tweaks,
-}
-
-/// How much is done for each size.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Effort {
-    /// Iterate until the median is known this well, instead of a number of times.
-    pub precision: Option<Precision>,
-    /// Measure single operations too, in a pass of their own.
-    pub distribution: bool,
-}
-
-/// When a size has been measured long enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Precision {
-    /// Half of the 95 % interval's width over the median comes down to this.
-    pub half_width: f64,
-    /// The time for a size that is spent at the most, in timed windows.
-    pub budget: Duration,
-}
-
-impl Default for Precision {
-    /// 1 % within 2 s.
-    fn default() -> Self {
-        Self {
-            half_width: 0.01,
-            budget: Duration::from_secs(2),
-        }
-    }
 }
 
 /// Which ranks are the root, one after the other (nccl-tests' `-r`).
@@ -218,6 +195,10 @@ pub fn settings(spec: &PlanSpec, timestamps: bool) -> Settings {
         checks: spec.checks,
         blocking: spec.blocking,
         cycles: spec.cycles,
+        placement: match spec.placements.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        },
         timestamps,
         table_release: None,
         tweaks: spec.tweaks,

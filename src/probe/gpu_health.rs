@@ -31,10 +31,7 @@ const MOST_NVLINKS: u32 = 36;
 /// # Errors
 /// The loader's or the library's words where there is no library or no driver.
 pub fn all() -> Result<GpuHealths, String> {
-    let nvml = Nvml::builder()
-        .lib_path(OsStr::new(LIBRARY))
-        .init()
-        .map_err(|error| refusal(&error))?;
+    let nvml = open()?;
     let count = nvml
         .device_count()
         .map_err(|error| format!("NVML cannot count devices: {error}"))?;
@@ -45,6 +42,14 @@ pub fn all() -> Result<GpuHealths, String> {
         cuda: nvml.sys_cuda_driver_version().ok().map(cuda_version),
         gpus: gpus.collect::<Result<_, _>>()?,
     })
+}
+
+/// Loads the library and opens it.
+pub(super) fn open() -> Result<Nvml, String> {
+    Nvml::builder()
+        .lib_path(OsStr::new(LIBRARY))
+        .init()
+        .map_err(|error| refusal(&error))
 }
 
 /// The loader's words name the library already.
@@ -131,7 +136,7 @@ pub fn bus_id(text: &str) -> String {
 }
 
 /// What slows the clocks; that nothing is to be done is no reason.
-fn reasons(all: ThrottleReasons) -> Vec<String> {
+pub(super) fn reasons(all: ThrottleReasons) -> Vec<String> {
     let words = [
         (ThrottleReasons::SW_POWER_CAP, "power cap"),
         (ThrottleReasons::HW_SLOWDOWN, "hardware slowdown"),

@@ -12,6 +12,7 @@ mod netlink;
 pub mod nics;
 pub mod rdma;
 pub mod resolver;
+pub mod throttle;
 
 use crate::base::Fault;
 use crate::bootstrap::Here;

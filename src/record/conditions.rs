@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The devices of all hosts at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
     /// When they were read, RFC 3339 in UTC.
     pub at: String,
@@ -20,8 +20,8 @@ pub struct Conditions {
 /// One device.
 ///
 /// # Units
-/// MHz, °C, W, counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// MHz, °C, counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceState {
     /// Its host.
     pub host: String,
@@ -33,18 +33,12 @@ pub struct DeviceState {
     /// The highest they can have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sm_max_mhz: Option<u32>,
-    /// Clock of the memory now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_mhz: Option<u32>,
     /// What holds the clocks back: `idle`, `power cap`, `thermal (hardware)`, …; none where it was not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled: Option<Vec<String>>,
     /// Temperature of the chip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub celsius: Option<u32>,
-    /// Power drawn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub watts: Option<f64>,
     /// Whether errors in memory are corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<bool>,

@@ -1,6 +1,7 @@
 //! What opens and what closes a run's file.
 
 use super::Conditions;
+use super::Judgement;
 use super::MemoryUse;
 use super::PathRecord;
 use super::Settings;
@@ -160,6 +161,9 @@ pub struct Footer {
     /// The devices' state after the last measurement; none where the run was ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Conditions>,
+    /// What the sweep came to; none where the run was none or was ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
     /// Which way the bytes went, where that was found out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathRecord>,

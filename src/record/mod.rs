@@ -26,6 +26,7 @@ pub mod row;
 pub mod sample;
 pub mod settings;
 pub mod sweep;
+pub mod tuning;
 pub mod tweaks;
 pub mod verdict;
 
@@ -50,7 +51,8 @@ pub use quality::{
 pub use row::{Outcome, Row, Spread};
 pub use sample::{BadElement, Mismatches, Sample};
 pub use settings::{Blocking, Release, Settings};
-pub use sweep::{Resumed, SweepRecord};
+pub use sweep::{Judgement, Resumed, SweepRecord};
+pub use tuning::{Choice, Shape, TUNING_SCHEMA, Tuning};
 pub use tweaks::{CtaPolicy, Registration, Tweaks};
 pub use verdict::Verdict;
 

@@ -146,6 +146,9 @@ pub struct Arrival {
 /// Where a row's time went, on the first thread, in ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
+    /// Warming up before the row.
+    #[serde(default, serialize_with = "finite")]
+    pub warming_ms: f64,
     /// Making data and the untimed operation.
     #[serde(serialize_with = "finite")]
     pub preparing_ms: f64,

@@ -1,5 +1,6 @@
 //! What the engine yields for a case, before anybody computes with it.
 
+use super::Quality;
 use serde::{Deserialize, Serialize};
 
 /// One timed loop, as every engine thread of the world saw it.
@@ -15,6 +16,18 @@ pub struct Sample {
     /// clock, in the same order; empty where that was not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub iterations_us: Vec<Vec<f64>>,
+    /// An operation is complete when its call returns, so that issuing it is all there is to time.
+    #[serde(default)]
+    pub launches_block: bool,
+    /// The first row that this launch measured, and nothing was warmed up before it.
+    #[serde(default)]
+    pub is_cold: bool,
+    /// What held clocks back right after the loop: `rank 3: power cap`.
+    #[serde(default)]
+    pub throttled: Vec<String>,
+    /// How well all that is known.
+    #[serde(default)]
+    pub quality: Box<Quality>,
 }
 
 /// A wrong element.

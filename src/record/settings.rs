@@ -1,8 +1,8 @@
 //! What a run was told to do: the settings that the table's header shows and that comparisons need.
 
 use super::Tweaks;
-use crate::base::Bytes;
 use crate::base::sweep::Step;
+use crate::base::{Bytes, Placement};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -82,6 +82,9 @@ pub struct Settings {
     pub blocking: Blocking,
     /// How often the sweep is run; 0 is for ever.
     pub cycles: u32,
+    /// The one placement that is measured; none where both are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// Whether the table's rows end in the local time.
     pub timestamps: bool,
     /// Whose first and last lines the table has, where it is not the newest release.

@@ -35,3 +35,18 @@ pub struct Resumed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
+
+/// What a sweep came to, by its steps, its floors and its baseline.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// `go` where all steps and floors were passed, `no-go` where not; `pass`, `regress` or
+    /// `inconclusive` where a baseline was compared with; `kept` where there was nothing to judge by;
+    /// `unjudged` where judging failed, as `why` says.
+    pub verdict: String,
+    /// The step at which it stopped, where one was not passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_at: Option<String>,
+    /// What was seen, line by line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+}

@@ -78,6 +78,8 @@ pub struct Material<'a> {
     pub verdict: Option<&'a Verdict>,
     /// Figures over time.
     pub history: Vec<history::Series>,
+    /// Bandwidths on an axis of powers of ten.
+    pub is_logarithmic: bool,
     /// Bandwidths that cannot be exceeded.
     pub ceilings: Vec<Ceiling>,
     /// What others have published.

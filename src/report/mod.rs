@@ -9,6 +9,7 @@ use std::io::{self, Write};
 pub mod about;
 pub mod cells;
 pub mod documents;
+pub mod grid;
 mod jsonl;
 pub mod material;
 mod nccl_json;
@@ -16,6 +17,7 @@ pub mod plot;
 mod table;
 #[cfg(test)]
 mod testing;
+pub mod verdict;
 
 /// Every format, in the order in which lists show them.
 pub const ALL: &[Format] = &[table::FORMAT, jsonl::FORMAT, nccl_json::FORMAT];

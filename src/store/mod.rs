@@ -14,7 +14,7 @@ mod tests;
 
 pub use accepted::Listed;
 pub use brief::{Brief, read as read_brief};
-pub use runs::{NewRun, StoredRun};
+pub use runs::{NewRun, Read, StoredRun};
 
 use std::path::{Path, PathBuf};
 

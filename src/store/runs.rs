@@ -27,6 +27,9 @@ pub struct NewRun {
     pub file: File,
 }
 
+/// A run in the store, and what it holds or why it cannot be read.
+pub type Read = (StoredRun, Result<Brief, Fault>);
+
 /// A run in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRun {
@@ -103,7 +106,7 @@ impl Store {
     ///
     /// # Errors
     /// `Missing`, if a folder cannot be read.
-    pub fn read_all(&self) -> Result<Vec<(StoredRun, Result<Brief, Fault>)>, Fault> {
+    pub fn read_all(&self) -> Result<Vec<Read>, Fault> {
         let runs = self.runs()?;
         let read = in_parallel(&runs, StoredRun::read);
         Ok(runs.into_iter().zip(read).collect())
@@ -136,10 +139,7 @@ impl Store {
         }
         let runs = self.runs()?;
         if word == "last" {
-            return runs
-                .last()
-                .map(|run| run.path.clone())
-                .ok_or_else(|| self.nothing(word));
+            return newest(&runs).ok_or_else(|| self.nothing(word));
         }
         let found: Vec<&StoredRun> = runs
             .iter()
@@ -191,12 +191,7 @@ fn name(header: &Header, attempt: u32) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(header).unwrap_or_default());
     hash.update(attempt.to_le_bytes());
-    let digits: String = hash
-        .finalize()
-        .iter()
-        .take(3)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digits = fingerprint::hexadecimal(&hash.finalize()[..3]);
     format!("{seconds}Z-{digits}")
 }
 
@@ -238,6 +233,20 @@ fn launch_of(path: &Path, digest: &str) -> Result<Option<Launch>, Fault> {
     brief::read(&stem(path), &bytes)
         .map(|brief| Some(brief.launch))
         .while_doing(reading)
+}
+
+/// The run that began last, of those that can be read.
+fn newest(runs: &[StoredRun]) -> Option<PathBuf> {
+    let started = in_parallel(runs, |run| {
+        let bytes = std::fs::read(&run.path).ok()?;
+        brief::read_header(&bytes).ok().map(|header| header.started)
+    });
+    let known = runs
+        .iter()
+        .zip(started)
+        .filter(|(_, started)| started.is_some());
+    let last = known.max_by(|a, b| a.1.cmp(&b.1));
+    last.map(|(run, _)| run.path.clone())
 }
 
 /// What `work` makes of each of `runs`, in their order.

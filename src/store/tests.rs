@@ -37,6 +37,7 @@ fn settings() -> Settings {
         blocking: Blocking::None,
         cycles: 1,
         timestamps: false,
+        placement: None,
         table_release: None,
         tweaks: Tweaks::default(),
     }

@@ -2,7 +2,7 @@
 
 use ncclbench::backend::{Session, ThreadSeat};
 use ncclbench::base::sweep::{Step, Sweep};
-use ncclbench::base::{Bytes, DataType, Fault, Placement, Rank, RedOp, Uneven};
+use ncclbench::base::{Bytes, DataType, Placement, Rank, RedOp, Uneven};
 use ncclbench::bootstrap::Bootstrap;
 use ncclbench::collective::{self, Operator};
 use ncclbench::engine::{Engine, Measured, Rules, Seats, SystemClock};
@@ -89,20 +89,8 @@ pub(crate) fn run_with_samples(
     (outcomes, samples)
 }
 
-/// Only what comes before the first measurement; what a reader must know of it.
-#[allow(dead_code, reason = "not every user of this file needs it")]
-pub(crate) fn prepare(
-    spec: &PlanSpec,
-    session: &mut dyn Session,
-    seat: &ThreadSeat,
-    plane: &dyn Bootstrap,
-) -> Result<Vec<String>, Fault> {
-    let specs = std::slice::from_ref(spec);
-    engine(specs, session, seat, plane).prepare(spec.tweaks.registration)
-}
-
 /// An engine with room for two of the largest operations beside each other, so that buffers rotate.
-fn engine<'a>(
+pub(crate) fn engine<'a>(
     specs: &[PlanSpec],
     session: &'a mut dyn Session,
     seat: &ThreadSeat,

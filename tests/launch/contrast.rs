@@ -165,9 +165,62 @@ fn what_a_contrast_cannot_do_is_refused() {
         (vec!["--arm", "a=b"], "`b` is no variable"),
         (vec!["--arm", "a", "--arm", "a"], "two arms are called `a`"),
         (vec!["--rounds", "0"], "--rounds"),
+        (
+            vec!["--start", "env", "--spawn", "2"],
+            "`--start` starts the processes",
+        ),
     ] {
         let mut command = program(&RUN);
         let finished = run(command.args(options), LIMIT).expect_code(2);
         finished.expect_said(words);
     }
+}
+
+#[test]
+fn arms_are_started_by_a_command_where_one_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = program(&RUN);
+    command.args([
+        "--backend",
+        "host",
+        "-g",
+        "3",
+        "--start",
+        "env A=1",
+        "--arm",
+        "a",
+        "--arm",
+        "b",
+    ]);
+    command.env("TMPDIR", folder.path());
+    // in a batch script there is no step, and the arms have one of their own
+    command.env("SLURM_JOB_ID", "7");
+    let finished = run(&mut command, LIMIT).expect_code(0);
+    assert_eq!(
+        finished.stderr.matches("3 ranks in 1 process").count(),
+        2,
+        "{}",
+        finished.told()
+    );
+    assert_eq!(
+        finished
+            .stdout
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .count(),
+        6
+    );
+    let mut command = program(&RUN);
+    command.args([
+        "--backend",
+        "host",
+        "--start",
+        "/nowhere/mpirun",
+        "--arm",
+        "a",
+        "--arm",
+        "b",
+    ]);
+    let finished = run(&mut command, LIMIT).expect_code(3);
+    finished.expect_said("cannot start a process of this program");
 }

@@ -241,3 +241,28 @@ fn mpi_that_is_linked_and_not_used_does_no_harm() {
     let args = ["allreduce", "--backend", "host", "-b", "8", "-e", "1M"];
     four_ranks(launch(slurm("srun", VARIABLES), &args), BOTH);
 }
+
+#[test]
+#[ignore = "needs tests/all.sh"]
+fn a_contrast_has_the_launcher_start_each_arm() {
+    let launcher = if is_mpich() { mpich() } else { open_mpi() };
+    let words = std::iter::once(launcher.get_program()).chain(launcher.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let mut command = program(&["contrast"]);
+    command.args(BY_MPI).args(["--start", &words.join(" ")]);
+    let variables = launcher.get_envs();
+    command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    let finished = run(&mut command, 2 * LIMIT).expect_code(0);
+    let said = "4 ranks in 4 processes on 1 host";
+    assert_eq!(
+        finished.stderr.matches(said).count(),
+        2,
+        "{}",
+        finished.told()
+    );
+    let rows = finished
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    assert_eq!(rows.count(), 16, "{}", finished.told());
+}

@@ -63,7 +63,7 @@ fn every_collective_is_right(tweaks: Tweaks) {
     }
 }
 
-/// Runs `body` in a child with variables set and a log; gives what it printed and the log's lines.
+/// Runs `body` in a child with variables set and a journal; gives what it printed and the journal's lines.
 pub(crate) fn logged(
     test: &str,
     variables: &[(&str, &str)],
@@ -172,7 +172,9 @@ fn a_stream_that_is_polled_while_it_is_recorded_loses_the_recording() {
 fn refused(world: &Worlds, tweaks: Tweaks) -> Fault {
     let said = world.on_threads(|seat, plane| {
         let mut session = backend::ALL[0].open(seat, plane).unwrap();
-        sweep::prepare(&spec("allreduce", tweaks), session.as_mut(), seat, plane).unwrap_err()
+        let specs = [spec("allreduce", tweaks)];
+        let engine = sweep::engine(&specs, session.as_mut(), seat, plane);
+        engine.prepare(tweaks.registration).unwrap_err()
     });
     said.into_iter().next().unwrap()
 }
@@ -269,8 +271,9 @@ fn windows_that_nccl_accepts_and_does_not_make_are_told() {
     let Some((said, log)) = logged(test, &vars, || {
         let said = Worlds::new(1, 2).on_threads(|seat, plane| {
             let mut session = backend::ALL[0].open(seat, plane).unwrap();
-            let spec = spec("allreduce", registered(Registration::Symmetric));
-            sweep::prepare(&spec, session.as_mut(), seat, plane).unwrap()
+            let specs = [spec("allreduce", registered(Registration::Symmetric))];
+            let engine = sweep::engine(&specs, session.as_mut(), seat, plane);
+            engine.prepare(Registration::Symmetric).unwrap()
         });
         println!("{:?}", said[0]);
     }) else {

@@ -28,6 +28,7 @@ pub(crate) fn wish(nccl: &str) -> Wish {
         nccl_lib: Some(library(nccl)),
         env: Env::from_iter([("NCCLBENCH_CUDA", library("libcuda.so.1"))]),
         seed: 0,
+        kernel: ncclbench::backend::KernelWish::default(),
         comm: backend::CommWish::default(),
     }
 }

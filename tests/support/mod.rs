@@ -52,6 +52,7 @@ pub(crate) fn seat(rank: Rank, world: World, host: &str, op_limit: Option<Durati
             nccl_lib: None,
             env: Env::default(),
             seed: 1,
+            kernel: ncclbench::backend::KernelWish::default(),
             comm: ncclbench::backend::CommWish::default(),
         },
     }

@@ -18,6 +18,7 @@ use crate::bootstrap::Step;
 use crate::cli::ContrastArgs;
 use crate::engine::SystemClock;
 use crate::launcher;
+use crate::launcher::ChildPlace;
 use crate::launcher::ChildWish;
 use crate::launcher::Joined;
 use crate::launcher::Rendezvous;
@@ -139,12 +140,19 @@ impl Process<'_> {
                 .map(|folder| format!("--output={}", file(&folder.path, arm, round).display())),
         );
         let seat = &self.joined.seat;
+        let place = match self.args.start.as_slice() {
+            [] => ChildPlace::Told {
+                rank: seat.process,
+                world: seat.processes,
+                rendezvous: &rendezvous,
+                listener,
+            },
+            words => ChildPlace::By(words),
+        };
         let wish = ChildWish {
             arguments: &arguments,
             arm,
-            place: (seat.process, seat.processes),
-            rendezvous: &rendezvous,
-            listener,
+            place,
         };
         let done = launcher::run_child(wish, self.clock, &self.signals);
         let (code, outcome) = match done {

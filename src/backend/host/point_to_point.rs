@@ -7,11 +7,11 @@ use super::comm::{Comm, bytes_of, call_word};
 use super::exchange::{Exchange, Sink, Source};
 use super::memory::{Place, View};
 use super::patience::{Awaited, NAP};
+use crate::backend::messages::Message;
 use crate::base::DataType;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Rank;
-use crate::base::Span;
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -22,23 +22,12 @@ const YIELDS: u32 = 50;
 /// How long to sleep on connections while neighbours are awaited too, whose bell does not wake it.
 const SHORT_NAP: Duration = Duration::from_micros(200);
 
-/// A send or a receive.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Transfer {
-    /// My memory.
-    pub(super) span: Span,
-    /// The other rank.
-    pub(super) peer: Rank,
-    /// Mine is the receiving side.
-    pub(super) receives: bool,
-}
-
 /// Runs transfers as one group.
 ///
 /// # Errors
 /// `Timeout` or `Peer` naming a rank, `Disagree` if the two sides give different lengths, `Call` if
 /// there is no such memory or rank.
-pub(super) fn run(comm: &Comm, transfers: &[Transfer]) -> Result<(), Fault> {
+pub(super) fn run(comm: &Comm, transfers: &[Message]) -> Result<(), Fault> {
     let mut far = Exchange::new(comm, call_word(3, DataType::Int8, None));
     let mut near = Near {
         comm,
@@ -122,7 +111,7 @@ struct Near<'a> {
 }
 
 impl Near<'_> {
-    fn add(&mut self, transfer: &Transfer, view: View) -> Result<(), Fault> {
+    fn add(&mut self, transfer: &Message, view: View) -> Result<(), Fault> {
         let local = self.comm.crew.roster.at(transfer.peer).local;
         let bytes = transfer.span.len;
         if transfer.receives {

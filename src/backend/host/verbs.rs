@@ -3,8 +3,10 @@
 use super::all_reduce::all_reduce;
 use super::all_to_all::all_to_all;
 use super::comm::Comm;
-use super::point_to_point::{self, Transfer};
+use super::point_to_point;
 use super::reduce::{reduce, reduce_scatter};
+use crate::backend::messages::Message;
+use crate::backend::messages::Messages;
 use crate::base::DataType;
 use crate::base::Fault;
 use crate::base::FaultContext;
@@ -14,14 +16,12 @@ use crate::base::Span;
 use crate::base::World;
 use crate::ops::Collectives;
 use crate::ops::Ops;
-use std::cell::{Cell, RefCell};
 
 /// A communicator with its open groups.
 #[derive(Debug)]
 pub(super) struct Verbs {
     pub(super) comm: Comm,
-    depth: Cell<u32>,
-    queued: RefCell<Vec<Transfer>>,
+    messages: Messages,
 }
 
 impl Verbs {
@@ -29,26 +29,19 @@ impl Verbs {
     pub(super) fn new(comm: Comm) -> Self {
         Self {
             comm,
-            depth: Cell::new(0),
-            queued: RefCell::new(Vec::new()),
+            messages: Messages::default(),
         }
     }
 
-    fn queue(&self, transfer: Transfer) -> Result<(), Fault> {
-        self.queued.borrow_mut().push(transfer);
-        if self.depth.get() == 0 {
-            self.flush()
-        } else {
-            Ok(())
+    fn queue(&self, message: Message) -> Result<(), Fault> {
+        match self.messages.keep(message) {
+            Some(message) => self.run(&[message]),
+            None => Ok(()),
         }
     }
 
-    fn flush(&self) -> Result<(), Fault> {
-        let queued = self.queued.take();
-        if queued.is_empty() {
-            return Ok(());
-        }
-        point_to_point::run(&self.comm, &queued).while_doing(|| "send and receive".to_owned())
+    fn run(&self, messages: &[Message]) -> Result<(), Fault> {
+        point_to_point::run(&self.comm, messages).while_doing(|| "send and receive".to_owned())
     }
 }
 
@@ -105,7 +98,7 @@ impl Ops for Verbs {
     }
 
     fn send(&self, from: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {
-        self.queue(Transfer {
+        self.queue(Message {
             span: from,
             peer,
             receives: false,
@@ -113,7 +106,7 @@ impl Ops for Verbs {
     }
 
     fn recv(&self, into: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {
-        self.queue(Transfer {
+        self.queue(Message {
             span: into,
             peer,
             receives: true,
@@ -121,16 +114,6 @@ impl Ops for Verbs {
     }
 
     fn group(&self, body: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        self.depth.set(self.depth.get() + 1);
-        let result = body();
-        self.depth.set(self.depth.get() - 1);
-        if result.is_err() {
-            self.queued.take();
-        }
-        if self.depth.get() == 0 {
-            result.and_then(|()| self.flush())
-        } else {
-            result
-        }
+        self.messages.group(body, |messages| self.run(messages))
     }
 }

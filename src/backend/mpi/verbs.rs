@@ -1,5 +1,7 @@
 //! The verbs of a rank. They block inside the call, so nothing is ever pending.
 
+use crate::backend::messages::Message;
+use crate::backend::messages::Messages;
 use crate::base::Buffer;
 use crate::base::Bytes;
 use crate::base::DataType;
@@ -17,25 +19,14 @@ use crate::ffi::shm::Region;
 use crate::ffi::shm::SharedFile;
 use crate::ops::Collectives;
 use crate::ops::Ops;
-use std::cell::Cell;
-use std::cell::RefCell;
 use std::sync::Arc;
-
-/// A message that waits for its group to close.
-#[derive(Debug, Clone, Copy)]
-struct Queued {
-    span: Span,
-    peer: Rank,
-    receives: bool,
-}
 
 /// A rank with its buffers and its open groups.
 #[derive(Debug)]
 pub(super) struct Verbs {
     pub(super) mpi: Arc<Mpi>,
     buffers: Vec<Region>,
-    depth: Cell<u32>,
-    queued: RefCell<Vec<Queued>>,
+    messages: Messages,
 }
 
 impl Verbs {
@@ -44,8 +35,7 @@ impl Verbs {
         Self {
             mpi,
             buffers: Vec::new(),
-            depth: Cell::new(0),
-            queued: RefCell::new(Vec::new()),
+            messages: Messages::default(),
         }
     }
 
@@ -91,28 +81,24 @@ impl Verbs {
         ))
     }
 
-    fn queue(&self, one: Queued) -> Result<(), Fault> {
-        if self.depth.get() > 0 {
-            self.queued.borrow_mut().push(one);
-            return Ok(());
+    fn queue(&self, message: Message) -> Result<(), Fault> {
+        match self.messages.keep(message) {
+            Some(message) => self.mpi.transfer(self.transfer(message)?),
+            None => Ok(()),
         }
-        self.mpi.transfer(self.transfer(one)?)
     }
 
-    fn transfer(&self, one: Queued) -> Result<Transfer<'_>, Fault> {
+    fn transfer(&self, message: Message) -> Result<Transfer<'_>, Fault> {
         Ok(Transfer {
-            piece: self.piece(one.span)?,
-            peer: one.peer,
-            receives: one.receives,
+            piece: self.piece(message.span)?,
+            peer: message.peer,
+            receives: message.receives,
         })
     }
 
-    fn flush(&self) -> Result<(), Fault> {
-        let queued = self.queued.take();
-        if queued.is_empty() {
-            return Ok(());
-        }
-        let all: Result<Vec<_>, Fault> = queued.into_iter().map(|one| self.transfer(one)).collect();
+    fn run(&self, messages: &[Message]) -> Result<(), Fault> {
+        let all = messages.iter().map(|&message| self.transfer(message));
+        let all: Result<Vec<_>, Fault> = all.collect();
         self.mpi.transfer_all(&all?)
     }
 }
@@ -189,7 +175,7 @@ impl Ops for Verbs {
     }
 
     fn send(&self, from: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {
-        self.queue(Queued {
+        self.queue(Message {
             span: from,
             peer,
             receives: false,
@@ -197,7 +183,7 @@ impl Ops for Verbs {
     }
 
     fn recv(&self, into: Span, _dtype: DataType, peer: Rank) -> Result<(), Fault> {
-        self.queue(Queued {
+        self.queue(Message {
             span: into,
             peer,
             receives: true,
@@ -205,16 +191,6 @@ impl Ops for Verbs {
     }
 
     fn group(&self, body: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        self.depth.set(self.depth.get() + 1);
-        let result = body();
-        self.depth.set(self.depth.get() - 1);
-        if result.is_err() {
-            self.queued.take();
-        }
-        if self.depth.get() == 0 {
-            result.and_then(|()| self.flush())
-        } else {
-            result
-        }
+        self.messages.group(body, |messages| self.run(messages))
     }
 }

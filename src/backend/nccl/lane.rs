@@ -5,7 +5,8 @@
 
 use super::Tools;
 use super::abort::Links;
-use super::check::Checker;
+use crate::backend::check::Checker;
+use crate::backend::check::Stretched;
 use crate::base::DataType;
 use crate::base::Fault;
 use crate::base::Kind;
@@ -71,6 +72,12 @@ impl Lane {
             }
             _ => Err(outside(span)),
         }
+    }
+
+    /// The device memory of a span.
+    pub(super) fn stretch(&self, span: Span) -> Result<Stretched, Fault> {
+        let at = self.at(span)?;
+        Ok(Stretched { at, len: span.len })
     }
 
     /// Whether its stream is; the null stream is the current context's.

@@ -4,7 +4,6 @@
 //! prints or decides what to do about a fault.
 
 mod abort;
-mod check;
 mod extras;
 mod ids;
 mod lane;

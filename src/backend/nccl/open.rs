@@ -6,13 +6,13 @@
 
 use super::Tools;
 use super::abort::Links;
-use super::check::Checker;
 use super::ids;
 use super::lane::Lane;
 use super::lane::Seat;
 use super::session::NcclSession;
 use crate::backend::Session;
 use crate::backend::ThreadSeat;
+use crate::backend::check::Checker;
 use crate::base::Bytes;
 use crate::base::Fault;
 use crate::base::FaultContext;

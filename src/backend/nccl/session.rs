@@ -213,11 +213,17 @@ impl Session for NcclSession {
     }
 
     fn fill(&mut self, lane: usize, into: Span, recipe: &Recipe) -> Result<(), Fault> {
-        self.on(lane, |lane| lane.fill(into, recipe))
+        self.on(lane, |lane| {
+            let (rank, into) = (lane.seat.rank, lane.stretch(into)?);
+            lane.checker.fill(&self.tools.driver, rank, into, recipe)
+        })
     }
 
     fn poison(&mut self, lane: usize, span: Span, recipe: &Recipe) -> Result<(), Fault> {
-        self.on(lane, |lane| lane.poison(span, recipe))
+        self.on(lane, |lane| {
+            let into = lane.stretch(span)?;
+            lane.checker.poison(&self.tools.driver, into, recipe)
+        })
     }
 
     fn verify(
@@ -228,8 +234,13 @@ impl Session for NcclSession {
         expect: &[Stretch],
     ) -> Result<Option<Mismatches>, Fault> {
         let wait = || self.wait(lane);
-        self.on(lane, |lane| lane.verify(got, recipe, expect, &wait))
-            .map(Some)
+        self.on(lane, |lane| {
+            let (driver, at) = (&self.tools.driver, lane.at(got)?);
+            let place = &lane.seat.place;
+            lane.checker
+                .verify(driver, (at, place), recipe, expect, &wait)
+        })
+        .map(Some)
     }
 
     fn poll(&mut self) -> Result<bool, Fault> {

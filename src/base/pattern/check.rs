@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use super::stream::{self, Compare, Visitor};
-use super::{Class, Exactness, Plain, Recipe, Source, Stretch, classify, expected_bits};
+use super::{Class, Plain, Recipe, Source, Stretch, classify, expected_bits};
 
 /// A wrong element.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Findings {
 pub fn verify_bytes(recipe: &Recipe, stretches: &[Stretch], first: u64, got: &[u8]) -> Findings {
     let mut tally = Tally {
         lanes: Lanes::of(recipe.dtype),
-        ulp: false,
+        tolerance: 0,
         wrong: 0,
         bad: Vec::new(),
     };
@@ -113,7 +113,7 @@ pub(super) fn stretch_of(stretches: &[Stretch], index: u64) -> Option<(&Stretch,
 
 struct Tally {
     lanes: Lanes,
-    ulp: bool,
+    tolerance: u64,
     wrong: u64,
     bad: Vec<(u64, u64)>,
 }
@@ -129,8 +129,10 @@ impl Tally {
         };
         let per_word = u64::from(self.lanes.count());
         let at = at + (from - start);
-        self.ulp =
-            matches!(source, Source::Reduced { .. }) && recipe.exactness() == Exactness::OneUlp;
+        self.tolerance = match source {
+            Source::Reduced { .. } => recipe.exactness().tolerance(),
+            _ => 0,
+        };
         let compare = Compare {
             from: at * size,
             got,
@@ -155,7 +157,7 @@ impl Tally {
     fn add(&mut self, first: u64, expected: u64, got: u64) {
         for lane in 0..self.lanes.count() {
             let (expected, got) = (self.lanes.get(expected, lane), self.lanes.get(got, lane));
-            if expected == got || (self.ulp && expected.abs_diff(got) == 1) {
+            if expected.abs_diff(got) <= self.tolerance {
                 continue;
             }
             self.wrong += 1;

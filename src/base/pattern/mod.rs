@@ -82,8 +82,19 @@ pub enum Source {
 pub enum Exactness {
     /// Compared bit for bit.
     Exact,
-    /// A neighbouring value counts as right, because the library's rounding route is not known.
-    OneUlp,
+    /// Values up to so many units in the last place away count as right, because the library's
+    /// rounding route is not known.
+    Within(u64),
+}
+
+impl Exactness {
+    /// How many units in the last place a right result may be away from the prediction.
+    pub fn tolerance(self) -> u64 {
+        match self {
+            Self::Exact => 0,
+            Self::Within(units) => units,
+        }
+    }
 }
 
 impl Recipe {

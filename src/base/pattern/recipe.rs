@@ -1,6 +1,6 @@
 //! From a recipe to the constants of its words: which scheme, and how many bits of what.
 
-use super::exact;
+use super::exact::Carrier;
 use super::input::inverse;
 use super::lanes::{Format, Lanes};
 use super::{Input, Plain, Recipe, Scheme, hash};
@@ -204,19 +204,11 @@ impl Recipe {
     fn carrier(&self, rank: Rank, format: Format, lanes: Lanes) -> Input {
         let mut input = self.blank(rank, Scheme::Carrier);
         self.select_one(&mut input, rank, lanes);
-        let raised = self.world.0.next_power_of_two().ilog2();
-        let count = format.top.saturating_sub(raised).max(1);
-        let window = count.ilog2();
+        let carrier = Carrier::of(self.dtype, self.world, format);
         input.result.mask = lanes.high();
-        input.result.base = lanes.all(format.power(1 + (count - (1 << window)) / 2));
-        self.vary_exponents(&mut input, format, lanes, window);
-        let one = format.power(format.bias);
-        // Where N is out of the datatype's range the sum cannot be held; the check then says so.
-        let ranks = exact::rounded(self.dtype, self.world).min(format.power(format.top));
-        let headroom = format.power(format.top)
-            - lanes.get(input.result.base, 0)
-            - format.power((1 << window) - 1);
-        input.lift = lanes.all((ranks - one).min(headroom));
+        input.result.base = lanes.all(carrier.base);
+        self.vary_exponents(&mut input, format, lanes, carrier.window);
+        input.lift = lanes.all(carrier.lift);
         input
     }
 

@@ -4,16 +4,21 @@
 //! Addresses are plain numbers; the session that allocated them keeps every access inside. No
 //! function here may be called before [`Driver::load`] returned, and none falls back to anything.
 
+mod board;
 mod device;
+mod engine;
 mod event;
 mod graph;
 mod memory;
 mod module;
+mod shared;
 mod sys;
 
+pub use board::Board;
 pub use event::Event;
 pub use graph::Executable;
 pub use graph::Recording;
+pub use shared::Allocation;
 
 use super::library::Library;
 use super::library::text_of;
@@ -69,9 +74,19 @@ impl Stream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Module(CUmodule);
 
+// SAFETY: the handle is a token that only the driver looks behind, and the driver locks.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
 /// A kernel of a loaded module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Function(CUfunction);
+
+// SAFETY: as for `Module`.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
 
 /// Device memory: an address in the device's space and how many bytes lie behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +181,8 @@ impl Driver {
         let mut context: CUcontext = null_mut();
         // SAFETY: writes one handle.
         let code = unsafe { (self.calls.primary_ctx_retain)(&raw mut context, device.0) };
-        self.check("cuDevicePrimaryCtxRetain", code)?;
+        self.check("cuDevicePrimaryCtxRetain", code)
+            .map_err(|fault| crowded(fault, code))?;
         Ok(Context(context))
     }
 
@@ -240,6 +256,34 @@ impl Driver {
             Kind::Call,
             format!("{call} failed: {text} ({name}, {})", code.0),
         )
+    }
+}
+
+/// A function that a driver may be too old to have.
+#[inline]
+fn newer<F>(call: &'static str, function: Option<F>) -> Result<F, Fault> {
+    function.ok_or_else(|| {
+        Fault::unsupported(format!(
+            "this driver has no {call}; it came with CUDA 11.8 at the latest"
+        ))
+    })
+}
+
+/// What to do where a context is not to be had because too many processes have one.
+///
+/// # Source
+/// NVIDIA MPS guide, `CUDA_DEVICE_MAX_CONNECTIONS`: every client's connections are taken from the
+/// device's own; measured on an H200 under MPS, where 4 processes with 32 each are refused.
+#[cold]
+fn crowded(fault: Fault, code: CuResult) -> Fault {
+    match code {
+        CuResult::OUT_OF_MEMORY => fault
+            .hint("look at `nvidia-smi` for other processes' memory")
+            .hint("under MPS unset `CUDA_DEVICE_MAX_CONNECTIONS`: each process takes so many of the GPU's connections"),
+        CuResult::TOO_MANY_CONNECTIONS => fault.hint(
+            "unset `CUDA_DEVICE_MAX_CONNECTIONS`, or start fewer processes on this GPU: MPS has no connections left",
+        ),
+        _ => fault,
     }
 }
 

@@ -4,6 +4,9 @@ use super::Driver;
 use super::Function;
 use super::Module;
 use super::Stream;
+use super::newer;
+use super::sys::LaunchAttribute;
+use super::sys::LaunchConfig;
 use super::text_of;
 use crate::base::Fault;
 use crate::base::Kind;
@@ -114,5 +117,60 @@ impl Driver {
             )
         };
         self.check("cuLaunchKernel", code)
+    }
+
+    /// Whether [`Driver::launch_in_order`] can be early.
+    #[must_use]
+    pub fn launches_early(&self) -> bool {
+        self.calls.launch_kernel_ex.is_some()
+    }
+
+    /// As [`Driver::launch`], in one dimension; `early` lets the launch be made ready while the one
+    /// before it still runs, which the kernel then has to wait for by itself.
+    ///
+    /// # Source
+    /// CUDA programming guide, "Programmatic Dependent Launch and Synchronization".
+    ///
+    /// # Errors
+    /// `Unsupported` where the driver cannot launch early, `Call` where it fails.
+    #[inline]
+    pub fn launch_in_order(
+        &self,
+        function: Function,
+        (grid, block): (u32, u32),
+        params: &[u64],
+        stream: Stream,
+        early: bool,
+    ) -> Result<(), Fault> {
+        if !early {
+            return self.launch(function, (grid, 1), block, params, stream);
+        }
+        let launch = newer("cuLaunchKernelEx", self.calls.launch_kernel_ex)?;
+        let mut value = [0; 16];
+        value[0] = 1;
+        let attribute = LaunchAttribute {
+            id: 6,
+            padding: 0,
+            value,
+        };
+        let config = LaunchConfig {
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            shared_bytes: 0,
+            stream: stream.0,
+            attributes: &raw const attribute,
+            count: 1,
+        };
+        let mut arguments: [*mut c_void; 1] = [params.as_ptr().cast_mut().cast()];
+        // SAFETY: as for `launch`; configuration and attribute live through the call.
+        let code = unsafe {
+            launch(
+                &raw const config,
+                function.0,
+                arguments.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        self.check("cuLaunchKernelEx", code)
     }
 }

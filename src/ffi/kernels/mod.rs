@@ -4,6 +4,7 @@
 //! `kernels/check.cu`, embedded as PTX.
 
 mod args;
+pub mod collective;
 mod emulate;
 
 pub use args::VerifyResult;
@@ -12,7 +13,7 @@ pub use emulate::emulate;
 use crate::base::DataType;
 use crate::base::Fault;
 use crate::base::Rank;
-use crate::base::pattern::{Exactness, Findings, Recipe, Scheme, Source, Stretch};
+use crate::base::pattern::{Findings, Recipe, Scheme, Source, Stretch};
 use args::{FillArgs, GatherArgs, InputArgs, PlainArgs, VerifyArgs};
 use std::ffi::CStr;
 
@@ -200,7 +201,7 @@ fn runs(
             }
             Source::Reduced { at } => {
                 run.at = at;
-                run.tolerance = u64::from(recipe.exactness() == Exactness::OneUlp);
+                run.tolerance = recipe.exactness().tolerance();
             }
             Source::Copied { rank, at } => {
                 if recipe.redop.is_some() {

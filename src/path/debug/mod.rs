@@ -46,8 +46,9 @@ pub enum Shown {
     },
     /// All but what only a subsystem says that the user did not ask for.
     All {
-        /// Subsystems that were added to the user's.
-        added: Vec<&'static str>,
+        /// Subsystems that were added to the user's, and others that the user did not ask for and whose
+        /// lines an added one brings along.
+        hidden: Vec<&'static str>,
     },
 }
 
@@ -110,13 +111,15 @@ fn capture_info(env: &Env, level: Option<String>, file: Option<&str>) -> Capture
     if let Some(file) = file {
         return Capture::Theirs(file.to_owned());
     }
+    let brought = WANTED.into_iter().chain(["PROXY"]);
+    let hidden = brought.filter(|name| !mask.has(name)).collect();
     let added: Vec<&'static str> = WANTED.into_iter().filter(|name| !mask.has(name)).collect();
     Capture::Ours {
         variables: vec![
             ("NCCL_DEBUG", level.unwrap_or_default()),
             ("NCCL_DEBUG_SUBSYS", mask.with(&added)),
         ],
-        shown: Shown::All { added },
+        shown: Shown::All { hidden },
     }
 }
 
@@ -202,7 +205,7 @@ impl Filter {
                 return bare.map(str::to_owned);
             }
             Shown::Warnings { then_all } => *then_all,
-            Shown::All { added } => !is_only_of(parsed.map(|(_, said)| said), added),
+            Shown::All { hidden } => !is_only_of(parsed.map(|(_, said)| said), hidden),
         };
         if warns {
             self.warned = true;
@@ -212,22 +215,38 @@ impl Filter {
     }
 }
 
-/// Whether a line comes of added subsystems alone. What is not known by its words is taken for INIT's,
+/// Whether a line comes of hidden subsystems alone. What is not known by its words is taken for INIT's,
 /// so that rather a line too many is shown than one too few.
-fn is_only_of(said: Option<&str>, added: &[&str]) -> bool {
+fn is_only_of(said: Option<&str>, hidden: &[&str]) -> bool {
     let Some(said) = said else {
         return false;
     };
-    let subsystem = if is_graph(said) {
-        "GRAPH"
+    let subsystems: &[&str] = if is_proxy(said) {
+        &["NET", "PROXY"]
+    } else if said.starts_with("ncclTopoPopulateNics : ") {
+        &["NET", "GRAPH"]
+    } else if said.starts_with("NCCL_IB_HCA set to ") {
+        &["NET", "ENV"]
+    } else if is_graph(said) {
+        &["GRAPH"]
     } else if is_net(said) {
-        "NET"
+        &["NET"]
     } else if said.contains(" set by environment to ") {
-        "ENV"
+        &["ENV"]
     } else {
         return false;
     };
-    added.contains(&subsystem)
+    subsystems.iter().all(|name| hidden.contains(name))
+}
+
+/// Lines of NET and PROXY.
+fn is_proxy(said: &str) -> bool {
+    let starts = [
+        "New proxy send connection ",
+        "New proxy recv connection ",
+        "Connected to proxy localRank ",
+    ];
+    starts.iter().any(|start| said.starts_with(start))
 }
 
 /// Lines that only GRAPH says.
@@ -256,6 +275,9 @@ fn is_graph(said: &str) -> bool {
         "Could not find a path",
     ];
     let trimmed = said.trim_start();
+    if said.contains(": group size used is ") {
+        return true;
+    }
     let indented = said.starts_with("  ") && (trimmed.starts_with("+ ") || trimmed.contains('/'));
     indented || is_graph_row(trimmed) || STARTS.iter().any(|start| said.starts_with(start))
 }
@@ -274,7 +296,9 @@ fn is_graph_row(trimmed: &str) -> bool {
 
 /// Lines that only NET says.
 fn is_net(said: &str) -> bool {
-    const STARTS: [&str; 8] = [
+    const STARTS: [&str; 10] = [
+        "dlvsym failed on ",
+        "NCCL_SOCKET_IFNAME set to ",
         "NET/IB: ",
         "NET/IB : Made virtual device",
         "NET/IB : Failed to open mlx5dv",

@@ -131,3 +131,23 @@ fn topology_is_told_from_networks_that_are_named_alike() {
         assert!(!is_graph(said) && !is_net(said), "{said}");
     }
 }
+
+#[test]
+fn lines_of_two_subsystems_are_shown_where_either_was_asked_for() {
+    let lines = [
+        "a:1:1 [0] NCCL INFO New proxy send connection 1 from local rank 0, transport 2",
+        "a:1:1 [0] NCCL INFO Connected to proxy localRank 0 -> connection 0x7f",
+        "a:1:1 [0] NCCL INFO ncclTopoPopulateNics : Filled lo in topo with pciPath=(null) keep=1 coll=(null)",
+        "a:1:1 [0] NCCL INFO ncclP2pSchedule: group size used is 4",
+        "a:1:1 [0] NCCL INFO dlvsym failed on mlx5dv_reg_dmabuf_mr - no such symbol",
+        "a:1:1 [0] NCCL INFO NCCL_SOCKET_IFNAME set to lo",
+    ];
+    let seen = |subsystems| {
+        let variables = [("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", subsystems)];
+        picked(&of(&variables), &lines).len()
+    };
+    assert_eq!(
+        ["INIT", "INIT,PROXY", "INIT,GRAPH", "INIT,NET"].map(seen),
+        [0, 2, 2, 5]
+    );
+}

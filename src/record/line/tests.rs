@@ -35,6 +35,7 @@ fn header() -> Header {
             blocking: Blocking::BarrierOutside,
             cycles: 1,
             timestamps: false,
+            placement: None,
             table_release: None,
             tweaks: Tweaks::default(),
         },

@@ -108,7 +108,7 @@ fn runs(material: &Material<'_>) -> String {
             class,
             &[
                 Cell::text(label),
-                Cell::word(&about::moment(&run.header)),
+                Cell::whole(&about::moment(&run.header)),
                 Cell::word(&run.header.collective),
                 Cell::text(&about::place(&run.header)),
                 Cell::text(&about::versions(&run.header)),
@@ -140,6 +140,10 @@ fn figure_of(kind: &str, material: &Material<'_>) -> Result<String, Fault> {
 }
 
 fn figures(material: &Material<'_>) -> Result<String, Fault> {
+    let material = &Material {
+        title: None,
+        ..material.clone()
+    };
     let mut text = "<h2>Plots</h2>\n<div class=\"figures\">\n".to_owned();
     if material.verdict.is_some() {
         text += &figure_of("change", material)?;

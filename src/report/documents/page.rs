@@ -67,6 +67,11 @@ impl Cell {
         }
     }
 
+    /// A word that is not to be broken.
+    pub(super) fn whole(text: &str) -> Self {
+        Self::html(format!("<span class=\"whole\">{}</span>", safe(text)))
+    }
+
     /// A text that may be long.
     pub(super) fn text(text: &str) -> Self {
         Self {

@@ -3,8 +3,8 @@
 use super::Plot;
 use super::chart::{Band, Chart, Level, Point, Series, reference};
 use super::curves::{self, real};
-use super::palette::Look;
 use super::picture::Picture;
+use super::published;
 use super::scale::{Measure, Scale};
 use crate::base::{Fault, Placement};
 use crate::record::verdict::RowVerdict;
@@ -38,6 +38,13 @@ impl Bandwidth {
         }
     }
 
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bus => "busbw",
+            Self::Algorithm => "algbw",
+        }
+    }
+
     fn of(self, outcome: &Outcome) -> f64 {
         match (self, outcome) {
             (Self::Bus, Outcome::Measured { busbw_gbps, .. }) => busbw_gbps.0,
@@ -59,36 +66,43 @@ fn draw(material: &Material<'_>, which: Bandwidth) -> Result<Picture, Fault> {
     let material = &curves.material;
     let (common, labels) = curves::names(material, &curves.all);
     let mut series = curves::series(&curves.all, labels, |outcome| which.of(outcome));
-    let is_flat = series
-        .iter()
-        .flat_map(|one| &one.points)
-        .all(|point| point.y == 0.0);
+    let flat = flat(which, &series);
     let shown = shown_keys(&curves.all);
-    let published = published(material, which, &shown, series.len());
+    let published = published::lines(material, which.words(), series.len(), |one| {
+        which.published(one)
+    });
     let bands = if which == Bandwidth::Bus {
         bands(material, &shown)
     } else {
         Vec::new()
     };
+    if !published.lines.is_empty() || !bands.is_empty() {
+        curves::name_the_nameless(material, &mut series);
+    }
     series.extend(published.lines);
+    curves::require_readable(series.len())?;
     let mut chart = curves::frame(material, &common, which.words(), series);
-    chart.y_title = format!(
-        "{}, GB/s",
-        if which == Bandwidth::Bus {
-            "busbw"
-        } else {
-            "algbw"
-        }
-    );
+    chart.y_title = format!("{}, GB/s", which.name());
     chart.levels = levels(material);
-    chart.y = Scale::over(Measure::Amount, heights(&chart, &bands), 7);
+    let measure = if material.is_logarithmic {
+        Measure::Power
+    } else {
+        Measure::Amount
+    };
+    chart.y = Scale::over(measure, heights(&chart, &bands), 7);
     chart.bands = bands;
     chart.remarks.extend(curves.left_out);
     chart.remarks.extend(published.remark);
-    if is_flat && which == Bandwidth::Bus {
-        chart.remarks.push("A world of one rank moves nothing over links: its busbw is 0 whatever the time; `--kind algbw` or `--kind latency` shows it.".to_owned());
-    }
+    chart.remarks.extend(flat);
     Ok(chart.picture())
+}
+
+/// A word on lines that are 0 by definition.
+fn flat(which: Bandwidth, series: &[Series]) -> Option<String> {
+    let mut points = series.iter().flat_map(|one| &one.points).peekable();
+    let is_flat = points.peek().is_some() && points.all(|point| point.y == 0.0);
+    let text = "A world of one rank moves nothing over links: its busbw is 0 whatever the time; `--kind algbw` or `--kind latency` shows it.";
+    (is_flat && which == Bandwidth::Bus).then(|| text.to_owned())
 }
 
 /// Every height that must be on the axis.
@@ -185,61 +199,4 @@ fn band_point(row: &RowVerdict) -> (f64, [f64; 3]) {
     };
     let values = [at(side.slowest_us), side.busbw_gbps, at(side.fastest_us)];
     (real(row.key.requested.0), values)
-}
-
-struct PublishedLines {
-    lines: Vec<Series>,
-    remark: Option<String>,
-}
-
-/// What others published on the collectives that are shown, a line for each system and source.
-fn published(
-    material: &Material<'_>,
-    which: Bandwidth,
-    shown: &[CurveKey],
-    first: usize,
-) -> PublishedLines {
-    let fitting = |one: &&Published| shown.iter().any(|key| key.0 == one.collective);
-    let mut groups: BTreeMap<String, Vec<Point>> = BTreeMap::new();
-    let mut without = 0;
-    for one in material.published.iter().filter(fitting) {
-        match which.published(one) {
-            None => without += 1,
-            Some(y) => groups.entry(one.name()).or_default().push(Point {
-                x: real(one.size.0),
-                y,
-                range: None,
-                is_wrong: false,
-            }),
-        }
-    }
-    let lines = groups
-        .into_iter()
-        .enumerate()
-        .map(|(index, (name, mut points))| {
-            points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            let is_joined = points.len() > 1;
-            let look = Look {
-                is_dashed: true,
-                ..Look::of(first + index)
-            };
-            Series {
-                label: format!("published: {name}"),
-                look,
-                points,
-                is_joined,
-            }
-        });
-    let lines: Vec<Series> = lines.collect();
-    let remark = match (lines.len(), without) {
-        (0, 0) if !material.published.is_empty() => {
-            Some("Nothing was published on this collective.".to_owned())
-        }
-        (_, 0) => None,
-        (_, count) => Some(format!(
-            "Published without {}, and so not shown: {count}.",
-            which.words()
-        )),
-    };
-    PublishedLines { lines, remark }
 }

@@ -33,15 +33,20 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
     Ok(chart(material, verdict, lines).picture())
 }
 
-fn chart(material: &Material<'_>, verdict: &Verdict, lines: Vec<Series>) -> Chart {
+fn chart(material: &Material<'_>, verdict: &Verdict, mut lines: Vec<Series>) -> Chart {
     let (bands, levels) = (bands(verdict), levels(verdict));
+    let most = most(&bands, &levels);
+    let cut = cut(&mut lines, most);
     let points = || lines.iter().flat_map(|line| &line.points);
-    let ranges = points().flat_map(Point::heights);
     let of_bands = bands
         .iter()
         .flat_map(|band| band.points.iter().flat_map(|(_, values)| *values));
     let limits = levels.iter().map(|level| level.y);
-    let heights: Vec<f64> = ranges.chain(of_bands).chain(limits).collect();
+    let heights: Vec<f64> = points()
+        .flat_map(Point::heights)
+        .chain(of_bands)
+        .chain(limits)
+        .collect();
     let headers: Vec<&Header> = material
         .runs
         .iter()
@@ -59,8 +64,31 @@ fn chart(material: &Material<'_>, verdict: &Verdict, lines: Vec<Series>) -> Char
         levels,
         uprights: Vec::new(),
         series: lines,
-        remarks: remarks(verdict),
+        remarks: remarks(verdict).into_iter().chain(cut).collect(),
     }
+}
+
+/// How far the axis goes both ways: what decides must be seen, and single rows are known far worse.
+fn most(bands: &[Band], levels: &[Level]) -> f64 {
+    let of_bands = bands
+        .iter()
+        .flat_map(|band| band.points.iter().flat_map(|(_, values)| *values));
+    let all = of_bands.chain(levels.iter().map(|level| level.y));
+    all.map(f64::abs).fold(7.5, f64::max) * 2.0
+}
+
+/// Keeps points and intervals on the axis; says so where something was beyond it.
+fn cut(lines: &mut [Series], most: f64) -> Option<String> {
+    let mut beyond = 0;
+    for point in lines.iter_mut().flat_map(|line| &mut line.points) {
+        beyond += usize::from(point.heights().iter().any(|height| height.abs() > most));
+        point.y = point.y.clamp(-most, most);
+        point.range = point
+            .range
+            .map(|(low, high)| (low.clamp(-most, most), high.clamp(-most, most)));
+    }
+    let rows = about::counted(beyond, "row", "rows");
+    (beyond > 0).then(|| format!("{rows} reach beyond {} and are cut there.", percent(most)))
 }
 
 fn title(verdict: &Verdict) -> String {
@@ -71,6 +99,10 @@ fn title(verdict: &Verdict) -> String {
 /// What was compared with what.
 fn sides(verdict: &Verdict) -> String {
     let baseline = &verdict.baseline;
+    if baseline.entry == 0 {
+        let runs = about::counted(verdict.runs.len(), "launch", "launches");
+        return format!("{runs} against {}", baseline.name);
+    }
     format!(
         "{} against baseline {} (entry {}, {}, accepted by {})",
         about::counted(verdict.runs.len(), "launch", "launches"),

@@ -173,6 +173,9 @@ impl Chart {
             let x = field.x(self.x.part(tick.place));
             picture.rule((x, field.top), (x, field.bottom), GRID, 1.0);
             picture.rule((x, field.bottom), (x, field.bottom + 5.0), AXIS, 1.0);
+            // the label of a tick at the edge moves a little, so that it stays in the picture
+            let half = font::width(&tick.label, LABEL, Weight::Regular) / 2.0;
+            let x = x.clamp(half + 4.0, WIDTH - half - 4.0);
             let words = Words::new((x, field.bottom + 15.0), LABEL, &tick.label);
             picture.text(words.anchored(Side::Middle).coloured(MUTED));
         }
@@ -260,7 +263,8 @@ impl Chart {
         });
         let most = field.right - left - 12.0;
         let text = font::fitted(&level.label, REMARK, Weight::Regular, most);
-        picture.text(Words::new((left + 6.0, y - 9.0), REMARK, &text));
+        let beside = if level.span.is_some() { 10.0 } else { -9.0 };
+        picture.text(Words::new((left + 6.0, y + beside), REMARK, &text));
     }
 
     fn upright(&self, picture: &mut Picture, field: Field, upright: &Upright) {

@@ -61,7 +61,13 @@ pub(super) fn curves<'a>(material: &Material<'a>) -> Result<Curves<'a>, Fault> {
     if left_out.is_some() {
         material.wish.placement = Some(Placement::OutOfPlace);
     }
+    let is_alone = material.runs.is_empty() && !material.published.is_empty();
     match all.len() {
+        0 if is_alone => Ok(Curves {
+            all,
+            left_out,
+            material,
+        }),
         0 => Err(nothing(&material)),
         1..=MOST_LINES => Ok(Curves {
             all,
@@ -208,6 +214,15 @@ pub(super) fn names(material: &Material<'_>, curves: &[Curve<'_>]) -> (String, V
     )
 }
 
+/// Gives a run's name to a line that needed none while it was alone.
+pub(super) fn name_the_nameless(material: &Material<'_>, series: &mut [Series]) {
+    for one in series.iter_mut().filter(|one| one.label.is_empty()) {
+        if let Some(named) = material.runs.first() {
+            one.label = label(named);
+        }
+    }
+}
+
 /// A line for each curve, with the value that `of` takes from a measurement.
 pub(super) fn series(
     curves: &[Curve<'_>],
@@ -252,6 +267,20 @@ pub(super) fn real(size: u64) -> f64 {
     size as f64
 }
 
+/// Where, when and with which versions runs were made.
+fn subtitles(headers: &[&Header]) -> Vec<String> {
+    if headers.is_empty() {
+        return vec![
+            "Published numbers, for orientation: the software behind them differs.".to_owned(),
+        ];
+    }
+    let versions = about::common(headers, "sets of versions", about::versions);
+    vec![
+        about::common(headers, "places", about::place),
+        format!("{} · {versions}", about::moments(headers)),
+    ]
+}
+
 /// A chart with everything that follows from the runs alone; `what` is the quantity.
 pub(super) fn frame(
     material: &Material<'_>,
@@ -267,15 +296,11 @@ pub(super) fn frame(
     let title = material.title.clone();
     let stamp = about::stamps(&headers);
     Chart {
-        title: title.unwrap_or_else(|| format!("{common}: {what}")),
-        subtitles: vec![
-            about::common(&headers, "places", about::place),
-            format!(
-                "{} · {}",
-                about::moments(&headers),
-                about::common(&headers, "sets of versions", about::versions)
-            ),
-        ],
+        title: title.unwrap_or_else(|| match common {
+            "" => what.to_owned(),
+            common => format!("{common}: {what}"),
+        }),
+        subtitles: subtitles(&headers),
         stamp,
         x: Scale::over(
             Measure::Size,
@@ -297,42 +322,18 @@ pub(super) fn frame(
 
 /// What the lines do not show.
 pub(super) fn remarks(material: &Material<'_>) -> Vec<String> {
-    const MOST: usize = 6;
-    let mut all = Vec::new();
-    let is_one = material.runs.len() == 1;
+    let mut all = of_runs(material);
     let (mut wrong, mut reasons) = (0, BTreeMap::<&str, usize>::new());
-    for Named { label, run } in &material.runs {
-        let rows = run.rows.iter().filter(|row| material.wish.takes(&row.case));
-        for row in rows {
-            wrong += usize::from(row.is_wrong());
-            if let Outcome::Waived { reason } = &row.outcome {
-                *reasons.entry(reason).or_default() += 1;
-            }
+    let rows = material.runs.iter().flat_map(|named| &named.run.rows);
+    for row in rows.filter(|row| material.wish.takes(&row.case)) {
+        wrong += usize::from(row.is_wrong());
+        if let Outcome::Waived { reason } = &row.outcome {
+            *reasons.entry(reason).or_default() += 1;
         }
-        let of_run = if is_one {
-            String::new()
-        } else {
-            format!("{label}: ")
-        };
-        let remarks = about::remarks(run).into_iter().take(2);
-        all.extend(remarks.map(|remark| format!("{of_run}{remark}.")));
-    }
-    if all.len() > MOST {
-        let more = all.len() - MOST;
-        all.truncate(MOST);
-        all.push(format!(
-            "{} more about other runs.",
-            about::counted(more, "remark", "remarks")
-        ));
     }
     if wrong > 0 {
-        all.insert(
-            0,
-            format!(
-                "× marks wrong data: {}.",
-                about::counted(wrong, "row", "rows")
-            ),
-        );
+        let rows = about::counted(wrong, "row", "rows");
+        all.insert(0, format!("× marks wrong data: {rows}."));
     }
     let count: usize = reasons.values().sum();
     if let Some(reason) = reasons.keys().next() {
@@ -341,9 +342,38 @@ pub(super) fn remarks(material: &Material<'_>) -> Vec<String> {
         } else {
             ""
         };
+        let rows = about::counted(count, "row", "rows");
+        all.push(format!("{rows} waived: {reason}{more}."));
+    }
+    all
+}
+
+/// What must be known of runs as a whole, the same once for all that it is true of.
+fn of_runs(material: &Material<'_>) -> Vec<String> {
+    const MOST: usize = 5;
+    let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
+    for Named { label, run } in &material.runs {
+        for remark in about::remarks(run).into_iter().take(2) {
+            match texts.iter_mut().find(|(text, _)| *text == remark) {
+                Some((_, labels)) => labels.push(label),
+                None => texts.push((remark, vec![label])),
+            }
+        }
+    }
+    let more = texts.len().saturating_sub(MOST);
+    texts.truncate(MOST);
+    let tell = |(text, labels): (String, Vec<&str>)| {
+        if labels.len() == material.runs.len() {
+            format!("{text}.")
+        } else {
+            format!("{}: {text}.", about::few(labels.into_iter(), 3))
+        }
+    };
+    let mut all: Vec<String> = texts.into_iter().map(tell).collect();
+    if more > 0 {
         all.push(format!(
-            "{} waived: {reason}{more}.",
-            about::counted(count, "row", "rows")
+            "{} more about single runs.",
+            about::counted(more, "remark", "remarks")
         ));
     }
     all

@@ -94,11 +94,20 @@ pub(super) fn head(
     y + 4.0
 }
 
+/// The text with a large first letter.
+fn sentence(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect());
+    first + characters.as_str()
+}
+
 /// Draws remarks below everything; gives where they end.
 pub(super) fn remarks(picture: &mut Picture, texts: &[String], top: f64) -> f64 {
     let mut y = top + 6.0;
     for text in texts {
-        for line in font::wrapped(text, REMARK, Weight::Regular, WIDTH - 2.0 * EDGE) {
+        for line in font::wrapped(&sentence(text), REMARK, Weight::Regular, WIDTH - 2.0 * EDGE) {
             picture.text(Words::new((EDGE, y), REMARK, &line).coloured(MUTED));
             y += 15.0;
         }

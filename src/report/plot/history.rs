@@ -36,10 +36,10 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
             .any(|one| one.points.iter().any(|point| point.run == named.label))
     });
     let headers: Vec<&Header> = runs.map(|named| &named.run.header).collect();
-    let what = if is_band {
-        "speed of each band over time"
-    } else {
-        "bandwidth over time"
+    let what = match &all[..] {
+        _ if is_band => "speed of each band over time".to_owned(),
+        [only] => format!("{}: bandwidth over time", line(0, only).label),
+        _ => "bandwidth over time".to_owned(),
     };
     let mut heights: Vec<f64> = points().map(|point| point.y).collect();
     if is_band {
@@ -51,7 +51,7 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
             .clone()
             .unwrap_or_else(|| match material.verdict {
                 Some(verdict) => format!("{what}, baseline {}", verdict.baseline.name),
-                None => what.to_owned(),
+                None => what,
             }),
         subtitles: vec![
             about::common(&headers, "places", about::place),

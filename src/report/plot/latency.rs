@@ -1,10 +1,10 @@
 //! Time of one operation against message size, both by powers.
 
 use super::Plot;
-use super::chart::{Point, Series};
-use super::curves::{self, real};
-use super::palette::Look;
+use super::chart::Point;
+use super::curves;
 use super::picture::Picture;
+use super::published;
 use super::scale::{Measure, Scale};
 use crate::base::Fault;
 use crate::record::Outcome;
@@ -21,19 +21,19 @@ fn draw(material: &Material<'_>) -> Result<Picture, Fault> {
     let material = &curves.material;
     let (common, labels) = curves::names(material, &curves.all);
     let mut series = curves::series(&curves.all, labels, time);
-    let names: Vec<&str> = curves
-        .all
-        .iter()
-        .filter_map(curves::Curve::case)
-        .map(|case| case.collective.as_str())
-        .collect();
-    series.extend(published(material, &names, series.len()));
+    let published = published::lines(material, "a time", series.len(), |one| one.time_us);
+    if !published.lines.is_empty() {
+        curves::name_the_nameless(material, &mut series);
+    }
+    series.extend(published.lines);
+    curves::require_readable(series.len())?;
     let mut chart = curves::frame(material, &common, "time of one operation", series);
     chart.y_title = format!("time of one operation ({})", over_ranks(material));
     let points = chart.series.iter().flat_map(|series| &series.points);
     let heights: Vec<f64> = points.flat_map(Point::heights).collect();
     chart.y = Scale::over(Measure::Time, heights, 7);
     chart.remarks.extend(curves.left_out);
+    chart.remarks.extend(published.remark);
     Ok(chart.picture())
 }
 
@@ -52,6 +52,7 @@ fn over_ranks(material: &Material<'_>) -> String {
         .map(|named| named.run.header.average.as_str());
     let first = averages.next().unwrap_or_default();
     let words = match first {
+        "" => "as published",
         "rank0" => "of rank 0",
         "min" => "of the fastest rank",
         "max" => "of the slowest rank",
@@ -63,25 +64,4 @@ fn over_ranks(material: &Material<'_>) -> String {
     } else {
         "over ranks as each run says".to_owned()
     }
-}
-
-/// Published times of the collectives that are shown.
-fn published(material: &Material<'_>, names: &[&str], first: usize) -> Vec<Series> {
-    let all = material
-        .published
-        .iter()
-        .filter(|one| names.contains(&one.collective.as_str()));
-    let all = all.filter_map(|one| one.time_us.map(|time| (one, time)));
-    let lines = all.enumerate().map(|(index, (one, y))| Series {
-        label: format!("published: {}", one.name()),
-        look: Look::of(first + index),
-        points: vec![Point {
-            x: real(one.size.0),
-            y,
-            range: None,
-            is_wrong: false,
-        }],
-        is_joined: false,
-    });
-    lines.collect()
 }

@@ -6,6 +6,7 @@ mod bandwidth;
 mod change;
 pub mod chart;
 mod curves;
+mod dates;
 pub mod font;
 mod frame;
 mod history;
@@ -15,6 +16,7 @@ mod matrix;
 mod paint;
 pub mod palette;
 pub mod picture;
+mod published;
 pub mod scale;
 
 pub use history::series_of;

@@ -2,8 +2,8 @@
 //!
 //! Every scale takes any finite values, also equal ones, and shows a range that is not empty.
 
+use super::dates::dates;
 use crate::base::Bytes;
-use crate::base::moment;
 
 /// A named value.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +23,8 @@ pub enum Measure {
     Time,
     /// A number from 0 on.
     Amount,
+    /// A number above 0, by powers of ten.
+    Power,
     /// A number among numbers that are close to each other.
     Near,
     /// Percent, both ways from 0.
@@ -55,7 +57,8 @@ impl Scale {
         }
         let (low, high, ticks) = match measure {
             Measure::Size => sizes(low, high, most),
-            Measure::Time => times(low, high),
+            Measure::Time => powers(low, high, time),
+            Measure::Power => powers(low, high, short),
             Measure::Amount => amounts(low.min(0.0), high, most),
             Measure::Near => near(low, high, most),
             Measure::Change => changes(low, high, most),
@@ -76,7 +79,12 @@ impl Scale {
 
     /// Where a tick lies, in the same measure.
     pub fn part(&self, place: f64) -> f64 {
-        ((place - self.low) / (self.high - self.low)).clamp(-0.5, 1.5)
+        let part = (place - self.low) / (self.high - self.low);
+        if part.is_nan() {
+            0.0
+        } else {
+            part.clamp(-0.5, 1.5)
+        }
     }
 }
 
@@ -85,12 +93,15 @@ fn transformed(measure: Measure, value: f64) -> f64 {
         Measure::Size => value.max(1.0).log2(),
         // a time of nothing is the smallest that is told apart
         Measure::Time => value.max(1e-3).log10(),
+        // what is 0 lies outside, below
+        Measure::Power if value <= 0.0 => f64::NAN,
+        Measure::Power => value.log10(),
         Measure::Amount | Measure::Near | Measure::Change | Measure::Date => value,
     }
 }
 
 /// Room at both ends, so that marks are not cut and equal values have an axis.
-fn widened(low: f64, high: f64, part: f64, least: f64) -> (f64, f64) {
+pub(super) fn widened(low: f64, high: f64, part: f64, least: f64) -> (f64, f64) {
     let room = ((high - low) * part).max(least);
     (low - room, high + room)
 }
@@ -120,22 +131,23 @@ fn power_of_two(exponent: f64) -> u64 {
 
 /// The first step that cuts `span` into no more than `most` parts, or one that just does where all are
 /// too small.
-fn first_fitting(steps: &[f64], span: f64, most: usize) -> f64 {
+pub(super) fn first_fitting(steps: &[f64], span: f64, most: usize) -> f64 {
     let most = f64::from(u32::try_from(most).unwrap_or(u32::MAX)).max(1.0);
     let fitting = steps.iter().find(|step| span / **step <= most);
     fitting.copied().unwrap_or(span / most)
 }
 
 /// Multiples of a step within a range.
-fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
+pub(super) fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
     let first = (low / step - 1e-9).ceil();
     (0..200)
         .map(move |index| (first + f64::from(index)) * step)
         .take_while(move |value| *value <= high + step * 1e-9)
 }
 
-fn times(low: f64, high: f64) -> (f64, f64, Vec<Tick>) {
-    let (low, high) = widened(low, high, 0.05, 0.25);
+fn powers(low: f64, high: f64, name: fn(f64) -> String) -> (f64, f64, Vec<Tick>) {
+    // more decades than this are not looked at
+    let (low, high) = widened(low.max(high - 9.0), high, 0.05, 0.25);
     // few decades need names between them
     let names: &[f64] = if high - low > 3.0 {
         &[1.0]
@@ -149,7 +161,7 @@ fn times(low: f64, high: f64) -> (f64, f64, Vec<Tick>) {
             let place = decade + digit.log10();
             let named = names.contains(&digit);
             let label = if named {
-                time(digit * 10f64.powf(decade))
+                name(digit * 10f64.powf(decade))
             } else {
                 String::new()
             };
@@ -237,58 +249,9 @@ pub fn percent(value: f64) -> String {
     format!("{sign}{number} %")
 }
 
-const MINUTE: f64 = 60.0;
-const HOUR: f64 = 60.0 * MINUTE;
-const DAY: f64 = 24.0 * HOUR;
-
-fn dates(low: f64, high: f64, most: usize) -> (f64, f64, Vec<Tick>) {
-    let (low, high) = widened(low, high, 0.03, 30.0);
-    let steps = [
-        1.0,
-        5.0,
-        15.0,
-        30.0,
-        MINUTE,
-        5.0 * MINUTE,
-        15.0 * MINUTE,
-        30.0 * MINUTE,
-        HOUR,
-        3.0 * HOUR,
-        6.0 * HOUR,
-        12.0 * HOUR,
-        DAY,
-        2.0 * DAY,
-        7.0 * DAY,
-        14.0 * DAY,
-        30.0 * DAY,
-        60.0 * DAY,
-        90.0 * DAY,
-        180.0 * DAY,
-        365.0 * DAY,
-        3650.0 * DAY,
-    ];
-    let step = first_fitting(&steps, high - low, most);
-    let ticks = multiples(step, low, high).map(|seconds| Tick {
-        place: seconds,
-        label: date(seconds, step),
-    });
-    (low, high, ticks.collect())
-}
-
-/// As much of a moment as a step tells apart.
-#[expect(clippy::cast_possible_truncation, reason = "seconds since 1970")]
-fn date(seconds: f64, step: f64) -> String {
-    let text = moment::text(seconds as i64);
-    let (from, to) = match step {
-        _ if step >= DAY => (0, 10),
-        _ if step >= MINUTE => (5, 16),
-        _ => (11, 19),
-    };
-    text.get(from..to).unwrap_or(&text).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::dates::DAY;
     use super::*;
     use proptest::prelude::*;
 

@@ -134,7 +134,7 @@ fn wrong_waived_and_missing_rows_are_told() {
     assert!(svg_of("wrong rows", "busbw").contains("× marks wrong data: "));
     assert!(svg_of("wrong rows", "busbw").contains(&palette::ALARM.hex()));
     assert!(svg_of("some rows waived", "busbw").contains("waived: not here"));
-    assert!(svg_of("cut short", "busbw").contains("cut short in the middle of a line"));
+    assert!(svg_of("cut short", "busbw").contains("Cut short in the middle of a line"));
 }
 
 #[test]

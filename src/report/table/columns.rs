@@ -72,6 +72,15 @@ impl Columns {
         text
     }
 
+    /// The cells of a placement that is not measured.
+    pub(super) fn none(self) -> String {
+        let mut text = format!("  {0:>7}  {0:>6}  {0:>6}  {0:>6}", "N/A");
+        if self.per_iteration {
+            text.push_str(&wide(["N/A"; 4]));
+        }
+        text
+    }
+
     /// The cells of one placement; none where nothing was measured.
     pub(super) fn body(self, row: &Row) -> Option<String> {
         let Outcome::Measured {

@@ -27,6 +27,8 @@ struct Table {
     columns: Columns,
     /// Seconds to add to UTC, where rows end in the local time.
     timestamps: Option<i32>,
+    /// The one placement that rows have; none where they have both.
+    only: Option<Placement>,
     /// The out-of-place half of a row, until the other half comes.
     pending: Option<Row>,
     /// Anything was measured.
@@ -38,6 +40,7 @@ impl Report for Table {
         let settings = &header.settings;
         self.program.clone_from(&settings.program);
         self.release = settings.table_release;
+        self.only = settings.placement;
         self.columns = Columns::of(settings);
         self.timestamps = settings.timestamps.then_some(header.utc_offset_s);
         put(out, &(opening::opening(header) + &self.columns.heads()))
@@ -45,6 +48,9 @@ impl Report for Table {
 
     fn row(&mut self, row: &Row, out: &mut dyn Write) -> io::Result<()> {
         self.has_rows |= matches!(row.outcome, Outcome::Measured { .. });
+        if let Some(only) = self.only {
+            return put(out, &self.single(row, only));
+        }
         let Some(first) = self.pending.take() else {
             if row.case.placement == Placement::OutOfPlace {
                 self.pending = Some(row.clone());
@@ -69,14 +75,35 @@ impl Report for Table {
 }
 
 impl Table {
+    /// A row of a sweep that measures one placement: the other half says so.
+    fn single(&self, row: &Row, only: Placement) -> String {
+        let Some(body) = self.columns.body(row) else {
+            return alone(row);
+        };
+        let none = self.columns.none();
+        let [first, second] = match only {
+            Placement::OutOfPlace => [body, none],
+            Placement::InPlace => [none, body],
+        };
+        let (stamp, ranks) = (self.stamp(row), columns::rank_lines(row));
+        format!(
+            "{}{first}{second}{stamp}\n{ranks}",
+            columns::preamble(&row.case)
+        )
+    }
+
+    fn stamp(&self, row: &Row) -> String {
+        self.timestamps.map_or_else(String::new, |offset| {
+            let local = moment::local_text(&row.at, offset);
+            format!("{:>21}", local.unwrap_or_else(|| row.at.clone()))
+        })
+    }
+
     /// A whole row, or a remark where only one half has numbers.
     fn line(&self, out_of_place: &Row, in_place: &Row) -> String {
         match (self.columns.body(out_of_place), self.columns.body(in_place)) {
             (Some(first), Some(second)) => {
-                let stamp = self.timestamps.map_or_else(String::new, |offset| {
-                    let local = moment::local_text(&in_place.at, offset);
-                    format!("{:>21}", local.unwrap_or_else(|| in_place.at.clone()))
-                });
+                let stamp = self.stamp(in_place);
                 format!(
                     "{}{first}{second}{stamp}\n{}",
                     columns::preamble(&out_of_place.case),

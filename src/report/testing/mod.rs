@@ -8,7 +8,7 @@ use crate::record::{
 };
 use std::collections::BTreeMap;
 
-mod judged;
+pub(super) mod judged;
 mod odd;
 
 pub(super) use judged::verdict;

@@ -92,6 +92,7 @@ fn seat(
             nccl_lib: None,
             env: Env::default(),
             seed: 0,
+            kernel: crate::backend::KernelWish::default(),
             comm: crate::backend::CommWish::default(),
         },
     }

@@ -133,6 +133,7 @@ fn the_probe_shows_one_device_that_is_the_processor() {
         nccl_lib: None,
         env: Env::default(),
         seed: 0,
+        kernel: crate::backend::KernelWish::default(),
         comm: crate::backend::CommWish::default(),
     };
     let equipment = Host.probe(&wish).unwrap();

@@ -120,7 +120,7 @@ fn uuid(physical: usize) -> [u8; 16] {
     bytes
 }
 
-fn by_number(device: c_int) -> Result<&'static Device, Code> {
+pub fn by_number(device: c_int) -> Result<&'static Device, Code> {
     usize::try_from(device)
         .ok()
         .and_then(|index| all().get(index))
@@ -241,7 +241,8 @@ pub unsafe extern "C" fn cuDeviceGetAttribute(
 ) -> Code {
     code(by_number(device).and_then(|device| {
         let answer = match attribute {
-            16 => 4, // multiprocessors: few, because each of their blocks is emulated
+            // multiprocessors: few, because each of their blocks is emulated
+            16 => steer("STAND_IN_CUDA_MULTIPROCESSORS").unwrap_or(8),
             75 => device.capability / 10,
             76 => device.capability % 10,
             _ => return Err(INVALID_VALUE),

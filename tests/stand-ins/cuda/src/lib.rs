@@ -15,6 +15,7 @@
     reason = "the names are the driver's"
 )]
 
+mod collectives;
 mod devices;
 mod events;
 #[cfg(feature = "graphs")]
@@ -22,6 +23,7 @@ mod graphs;
 mod journal;
 mod memory;
 mod modules;
+mod shared;
 mod streams;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -36,6 +38,7 @@ pub(crate) const NOT_INITIALIZED: Code = 3;
 pub(crate) const NO_DEVICE: Code = 100;
 pub(crate) const INVALID_DEVICE: Code = 101;
 pub(crate) const INVALID_CONTEXT: Code = 201;
+pub(crate) const PEER_ACCESS_UNSUPPORTED: Code = 217;
 pub(crate) const INVALID_PTX: Code = 218;
 pub(crate) const INVALID_HANDLE: Code = 400;
 pub(crate) const ILLEGAL_STATE: Code = 401;
@@ -73,6 +76,11 @@ const EXPLAINED: &[(Code, &CStr, &CStr)] = &[
         INVALID_CONTEXT,
         c"CUDA_ERROR_INVALID_CONTEXT",
         c"invalid device context",
+    ),
+    (
+        PEER_ACCESS_UNSUPPORTED,
+        c"CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+        c"peer access is not supported between these two devices",
     ),
     (
         INVALID_PTX,

@@ -1,16 +1,19 @@
 //! Device memory: host memory that is accounted to a device and checked on every access.
 
 use crate::devices::{self, Device};
-use crate::{Code, ILLEGAL_ADDRESS, INVALID_VALUE, OUT_OF_MEMORY, bytes, code, streams};
+use crate::{Code, ILLEGAL_ADDRESS, INVALID_VALUE, OUT_OF_MEMORY, bytes, code, shared, streams};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
-use std::ffi::{c_uchar, c_void};
+use std::ffi::{c_uchar, c_uint, c_void};
+use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// An allocation.
 struct Block {
     layout: Layout,
     device: &'static Device,
+    /// Whether it was mapped and is somebody else's to free.
+    mapped: bool,
 }
 
 /// Blocks by first address.
@@ -23,9 +26,32 @@ fn blocks() -> MutexGuard<'static, BTreeMap<usize, Block>> {
 fn used(blocks: &BTreeMap<usize, Block>, device: &'static Device) -> usize {
     blocks
         .values()
-        .filter(|block| std::ptr::eq(block.device, device))
+        .filter(|block| std::ptr::eq(block.device, device) && !block.mapped)
         .map(|block| block.layout.size())
-        .sum()
+        .sum::<usize>()
+        + shared::used(device)
+}
+
+/// Bytes of a device that are taken.
+pub fn used_on(device: &'static Device) -> usize {
+    used(&blocks(), device)
+}
+
+/// From now on a mapped range may be accessed.
+pub fn remember(address: u64, len: usize, device: &'static Device) {
+    if let Ok(layout) = Layout::from_size_align(len, 256) {
+        let block = Block {
+            layout,
+            device,
+            mapped: true,
+        };
+        blocks().insert(address as usize, block);
+    }
+}
+
+/// From now on a mapped range may not be accessed any more.
+pub fn forget(address: u64) {
+    blocks().remove(&(address as usize));
 }
 
 /// Whether `len` bytes from `address` on lie in one allocation.
@@ -62,7 +88,12 @@ pub unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, len: usize) -> Code {
         if memory.is_null() {
             return Err(OUT_OF_MEMORY);
         }
-        blocks.insert(memory.expose_provenance(), Block { layout, device });
+        let block = Block {
+            layout,
+            device,
+            mapped: false,
+        };
+        blocks.insert(memory.expose_provenance(), block);
         // SAFETY: the caller's promise.
         unsafe { address.write(memory.addr() as u64) };
         Ok(())
@@ -74,7 +105,14 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> Code {
     if let Err(code) = streams::require_no_recording() {
         return code;
     }
-    let Some(block) = blocks().remove(&(address as usize)) else {
+    let mut blocks = blocks();
+    if blocks
+        .get(&(address as usize))
+        .is_none_or(|block| block.mapped)
+    {
+        return INVALID_VALUE;
+    }
+    let Some(block) = blocks.remove(&(address as usize)) else {
         return INVALID_VALUE;
     };
     // SAFETY: allocated above with this layout, and removed from the map only once.
@@ -145,6 +183,42 @@ pub unsafe extern "C" fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, len: usize)
         // SAFETY: checked to lie in an allocation; the caller's promise for the other side.
         unsafe { to.cast::<u8>().copy_from_nonoverlapping(pointer(from), len) };
         Ok(())
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemsetD32Async(
+    address: u64,
+    value: c_uint,
+    count: usize,
+    stream: *mut c_void,
+) -> Code {
+    code(streams::find_here(stream).and_then(|stream| {
+        stream.enqueue(move || {
+            check(address, 4 * count)?;
+            for index in 0..count {
+                streams::word(address + 4 * index as u64).store(value, Ordering::Release);
+            }
+            Ok(())
+        })
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemcpyDtoDAsync_v2(
+    to: u64,
+    from: u64,
+    len: usize,
+    stream: *mut c_void,
+) -> Code {
+    code(streams::find_here(stream).and_then(|stream| {
+        stream.enqueue(move || {
+            check(from, len)?;
+            check(to, len)?;
+            // SAFETY: both were checked to lie in allocations.
+            unsafe { pointer(to).copy_from(pointer(from), len) };
+            Ok(())
+        })
     }))
 }
 

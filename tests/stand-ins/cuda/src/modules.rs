@@ -3,7 +3,7 @@
 use crate::devices::{self, Device};
 use crate::{
     Code, ILLEGAL_ADDRESS, INVALID_HANDLE, INVALID_PTX, INVALID_VALUE, NOT_FOUND, SUCCESS, code,
-    memory, streams,
+    collectives, memory, streams,
 };
 use ncclbench::ffi::kernels::{VerifyResult, emulate};
 use std::collections::HashMap;
@@ -14,6 +14,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 /// A loaded module.
 struct Module {
     device: &'static Device,
+    /// The name of the collectives' module that it is.
+    collectives: Option<CString>,
     kernels: Vec<Kernel>,
 }
 
@@ -27,6 +29,7 @@ struct Kernel {
 /// A kernel on a device.
 struct Function {
     device: &'static Device,
+    collectives: Option<CString>,
     kernel: Kernel,
 }
 
@@ -75,7 +78,7 @@ const ERROR_LOG: [c_uint; 2] = [5, 6];
 /// As the driver's: `image` is a C string, `options` and `values` hold `count` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuModuleLoadDataEx(
-    module: *mut *mut c_void,
+    out: *mut *mut c_void,
     image: *const c_char,
     count: c_uint,
     options: *const c_uint,
@@ -92,9 +95,15 @@ pub unsafe extern "C" fn cuModuleLoadDataEx(
             unsafe { write_log(count as usize, options, values) };
             return Err(INVALID_PTX);
         }
-        let handle = keep(&MODULES, Module { device, kernels });
+        let collectives = collectives::module_of(text);
+        let module = Module {
+            device,
+            collectives,
+            kernels,
+        };
+        let handle = keep(&MODULES, module);
         // SAFETY: the caller's promise.
-        unsafe { module.write(handle) };
+        unsafe { out.write(handle) };
         Ok(())
     }))
 }
@@ -158,6 +167,7 @@ pub unsafe extern "C" fn cuModuleGetFunction(
                 &FUNCTIONS,
                 Function {
                     device: module.device,
+                    collectives: module.collectives.clone(),
                     kernel,
                 },
             ))
@@ -194,7 +204,10 @@ pub unsafe extern "C" fn cuLaunchKernel(
         let words = function.kernel.param_bytes / 8;
         // SAFETY: the caller's promise; all parameters of ncclbench's kernels are made of u64.
         let params = unsafe { std::slice::from_raw_parts(*params, words) }.to_vec();
-        streams::find_here(stream)?.enqueue(move || run(&function.kernel, &params))
+        streams::find_here(stream)?.enqueue(move || match &function.collectives {
+            Some(module) => collectives::run(module, &function.kernel.name, &params, grid_x),
+            None => run(&function.kernel, &params),
+        })
     };
     code(launch())
 }
@@ -227,4 +240,52 @@ fn touched(kernel: &Kernel, params: &[u64]) -> Vec<(u64, u64)> {
         // to, count, at, and the words' constants, whose eighth is the bits of an element.
         _ => vec![(params[0], params[1] * (params[10] / 8))],
     }
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+pub struct Config {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    stream: *mut c_void,
+    attributes: *const Attribute,
+    count: c_uint,
+}
+
+/// `CUlaunchAttribute`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Attribute {
+    id: c_uint,
+    padding: c_uint,
+    value: [c_uint; 16],
+}
+
+/// A launch with attributes, of which the one that lets it be made ready early changes nothing here.
+///
+/// # Safety
+/// As for `cuLaunchKernel`; the configuration is readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchKernelEx(
+    config: *const Config,
+    function: *mut c_void,
+    params: *const *const u64,
+    extra: *const c_void,
+) -> Code {
+    // SAFETY: the caller's promise.
+    let config = unsafe { &*config };
+    // SAFETY: the caller's promise.
+    let attributes =
+        unsafe { std::slice::from_raw_parts(config.attributes, config.count as usize) };
+    if attributes
+        .iter()
+        .any(|attribute| attribute.id != 6 || attribute.value[0] != 1)
+    {
+        return INVALID_VALUE;
+    }
+    let ([x, y, z], [bx, by, bz]) = (config.grid, config.block);
+    let (shared, stream) = (config.shared_bytes, config.stream);
+    // SAFETY: the caller's promise.
+    unsafe { cuLaunchKernel(function, x, y, z, bx, by, bz, shared, stream, params, extra) }
 }

@@ -10,7 +10,7 @@ use crate::{
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::{c_uint, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::ThreadId;
 
@@ -258,6 +258,49 @@ pub unsafe extern "C" fn cuLaunchHostFunc(
         stream.enqueue(move || {
             // SAFETY: the caller's promise.
             unsafe { function(std::ptr::with_exposed_provenance_mut(data)) };
+            Ok(())
+        })
+    }))
+}
+
+/// A word of device memory.
+pub fn word(address: u64) -> &'static AtomicU32 {
+    // SAFETY: the caller has checked that it lies in an allocation; every bit pattern is a value.
+    unsafe { AtomicU32::from_ptr(crate::memory::pointer(address).cast()) }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamWriteValue32_v2(
+    stream: *mut c_void,
+    address: u64,
+    value: c_uint,
+    _flags: c_uint,
+) -> Code {
+    code(find(stream).and_then(|stream| {
+        stream.enqueue(move || {
+            crate::memory::check(address, 4)?;
+            word(address).store(value, Ordering::Release);
+            Ok(())
+        })
+    }))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuStreamWaitValue32_v2(
+    stream: *mut c_void,
+    address: u64,
+    value: c_uint,
+    flags: c_uint,
+) -> Code {
+    if flags != 0 {
+        return INVALID_VALUE;
+    }
+    code(find(stream).and_then(|stream| {
+        stream.enqueue(move || {
+            crate::memory::check(address, 4)?;
+            while (word(address).load(Ordering::Acquire).wrapping_sub(value)).cast_signed() < 0 {
+                std::thread::yield_now();
+            }
             Ok(())
         })
     }))

@@ -1,12 +1,12 @@
-//! Filling, poisoning and checking device memory with our own kernels.
+//! Filling, poisoning and checking device memory with our own kernels, for all backends on GPUs.
 //!
-//! What the kernels compute is `ffi/kernels.rs`'s business; here they are loaded and launched, and
+//! What the kernels compute is `ffi/kernels`' business; here they are loaded and launched, and
 //! what they found is explained. Only a check waits.
 
-use super::lane::Lane;
 use crate::base::Fault;
 use crate::base::Kind;
-use crate::base::Span;
+use crate::base::Rank;
+use crate::base::fault::Place;
 use crate::base::pattern;
 use crate::base::pattern::Recipe;
 use crate::base::pattern::Stretch;
@@ -84,82 +84,99 @@ impl Checker {
     }
 }
 
-impl Lane {
-    /// Enqueues writing this rank's input.
-    pub(super) fn fill(&self, into: Span, recipe: &Recipe) -> Result<(), Fault> {
-        let (to, count) = (self.at(into)?, into.len / recipe.dtype.size());
+/// Device memory that is written or checked, from its first element on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretched {
+    /// Address.
+    pub(super) at: u64,
+    /// Bytes.
+    pub(super) len: u64,
+}
+
+impl Checker {
+    /// Enqueues writing a rank's input.
+    pub(super) fn fill(
+        &self,
+        driver: &Driver,
+        rank: Rank,
+        into: Stretched,
+        recipe: &Recipe,
+    ) -> Result<(), Fault> {
+        let count = into.len / recipe.dtype.size();
         if count == 0 {
             return Ok(());
         }
-        let multiprocessors = self.checker.multiprocessors;
-        let launch = kernels::fill(recipe, self.seat.rank, to, count, multiprocessors);
-        self.checker.launch(&self.tools.driver, &launch)
+        let launch = kernels::fill(recipe, rank, into.at, count, self.multiprocessors);
+        self.launch(driver, &launch)
     }
 
     /// Enqueues writing what no right result looks like.
-    pub(super) fn poison(&self, span: Span, recipe: &Recipe) -> Result<(), Fault> {
-        let (to, count) = (self.at(span)?, span.len / recipe.dtype.size());
+    pub(super) fn poison(
+        &self,
+        driver: &Driver,
+        into: Stretched,
+        recipe: &Recipe,
+    ) -> Result<(), Fault> {
+        let count = into.len / recipe.dtype.size();
         if count == 0 {
             return Ok(());
         }
-        let launch = kernels::poison(recipe, to, count, self.checker.multiprocessors);
-        self.checker.launch(&self.tools.driver, &launch)
+        let launch = kernels::poison(recipe, into.at, count, self.multiprocessors);
+        self.launch(driver, &launch)
     }
 
-    /// Compares an output with what is expected; `wait` waits for this lane's stream.
+    /// Compares a rank's output at address `at` with what is expected; `wait` waits for the stream.
     pub(super) fn verify(
         &self,
-        got: Span,
+        driver: &Driver,
+        (at, place): (u64, &Place),
         recipe: &Recipe,
         expect: &[Stretch],
         wait: &dyn Fn() -> Result<(), Fault>,
     ) -> Result<Mismatches, Fault> {
-        let (driver, checker) = (&self.tools.driver, &self.checker);
-        let (at, into) = (self.at(got)?, checker.result.address);
-        let (stream, multiprocessors) = (checker.stream, checker.multiprocessors);
-        driver.zero(checker.result, stream)?;
-        checker.launch_all(
+        let (into, multiprocessors) = (self.result.address, self.multiprocessors);
+        driver.zero(self.result, self.stream)?;
+        self.launch_all(
             driver,
             &kernels::verify(recipe, expect, at, into, multiprocessors)?,
         )?;
         wait()?;
-        let wrong = checker.download(driver)?.wrong;
+        let wrong = self.download(driver)?.wrong;
         if wrong == 0 {
             return Ok(Mismatches::default());
         }
-        checker.launch_all(
+        self.launch_all(
             driver,
             &kernels::diagnose(recipe, expect, at, into, multiprocessors)?,
         )?;
         wait()?;
-        let found = checker.download(driver)?;
-        Ok(self.explain(wrong, &found, recipe, expect))
+        let found = self.download(driver)?;
+        Ok(explain(wrong, &found, recipe, expect, place))
     }
+}
 
-    fn explain(
-        &self,
-        wrong: u64,
-        found: &VerifyResult,
-        recipe: &Recipe,
-        expect: &[Stretch],
-    ) -> Mismatches {
-        let bad = pattern::locate(recipe, expect, &found.bad());
-        let place = &self.seat.place;
-        Mismatches {
-            wrong,
-            first: bad
-                .into_iter()
-                .take(Mismatches::LISTED)
-                .map(|finding| BadElement {
-                    rank: place.rank,
-                    host: place.host.clone(),
-                    gpu: place.gpu,
-                    index: finding.index,
-                    expected_bits: finding.expected_bits,
-                    got_bits: finding.got_bits,
-                    class: finding.class.to_string(),
-                })
-                .collect(),
-        }
+fn explain(
+    wrong: u64,
+    found: &VerifyResult,
+    recipe: &Recipe,
+    expect: &[Stretch],
+    place: &Place,
+) -> Mismatches {
+    let bad = pattern::locate(recipe, expect, &found.bad());
+    Mismatches {
+        wrong,
+        first: bad
+            .into_iter()
+            .take(Mismatches::LISTED)
+            .map(|finding| BadElement {
+                rank: place.rank,
+                host: place.host.clone(),
+                gpu: place.gpu,
+                index: finding.index,
+                expected_bits: finding.expected_bits,
+                got_bits: finding.got_bits,
+                class: finding.class.to_string(),
+            })
+            .collect(),
     }
 }

@@ -1,10 +1,13 @@
 //! What the first thread of the world tells: the header, each row as it comes, and the footer.
 
+mod sweep;
+
 use super::book::Book;
 use super::counted;
 use super::fleet::Fleet;
 use super::memory_limit::Limit;
 use super::output::Files;
+use super::sweep::Earlier;
 use super::worker::Common;
 use super::worker::Tally;
 use crate::base::Env;
@@ -13,6 +16,7 @@ use crate::base::World;
 use crate::base::moment;
 use crate::base::pattern::Exactness;
 use crate::base::pattern::exactness;
+use crate::cli::SweepArgs;
 use crate::collective::Operator;
 use crate::digest;
 use crate::digest::Average;
@@ -22,6 +26,7 @@ use crate::launcher::ProcessSeat;
 use crate::plan;
 use crate::plan::PlanSpec;
 use crate::record::Case;
+use crate::record::Conditions;
 use crate::record::Header;
 use crate::record::PathRecord;
 use crate::record::Release;
@@ -29,6 +34,7 @@ use crate::record::Row;
 use crate::record::Settings;
 use crate::record::path::LogFacts;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::UNIX_EPOCH;
@@ -44,7 +50,9 @@ pub(super) struct Facts<'a> {
     pub(super) env: &'a Env,
     pub(super) fleet: Fleet,
     pub(super) launch: &'a ProcessSeat,
-    pub(super) wished: &'a PlanSpec,
+    pub(super) wished: Vec<PlanSpec>,
+    /// What a sweep is told; none of a plain measurement.
+    pub(super) sweep: Option<&'a SweepArgs>,
     pub(super) measured: bool,
     pub(super) average: Average,
     pub(super) timestamps: bool,
@@ -58,6 +66,17 @@ pub(super) struct Narrator<'a> {
     book: Arc<Book>,
     started: Duration,
     init_ms: BTreeMap<String, f64>,
+    /// The interrupted run that this one goes on with.
+    earlier: Option<Earlier>,
+    /// The header, once it is told.
+    header: Option<Header>,
+    /// The run's file in the store.
+    file: Option<PathBuf>,
+    /// Rows of a sweep, and how many of them belong to steps that have been judged.
+    rows: Vec<Row>,
+    rows_judged: usize,
+    /// The devices' state when it was last asked for.
+    conditions: Option<Conditions>,
     nccl_log: Option<LogFacts>,
 }
 
@@ -72,6 +91,12 @@ impl<'a> Narrator<'a> {
             book: Arc::new(Book::open(files)?),
             started: now(),
             init_ms: BTreeMap::new(),
+            earlier: None,
+            header: None,
+            file: None,
+            rows: Vec::new(),
+            rows_judged: 0,
+            conditions: None,
             nccl_log: None,
         })
     }
@@ -87,6 +112,15 @@ impl<'a> Narrator<'a> {
             .insert(step.to_owned(), time.as_secs_f64() * 1e3);
     }
 
+    /// Keeps in which state the devices are: before the header it is the header's, later the footer's.
+    pub(super) fn conditions(&mut self, conditions: Option<Conditions>) {
+        if self.header.is_some() {
+            self.book.conditions(conditions);
+        } else {
+            self.conditions = conditions;
+        }
+    }
+
     /// Keeps what NCCL's log has said.
     pub(super) fn seen(&mut self, log: Option<LogFacts>) {
         self.nccl_log = log;
@@ -98,30 +132,38 @@ impl<'a> Narrator<'a> {
     }
 
     /// Writes the header; says on stderr what a person must know before the first row.
-    /// `call` is how the library runs the collective.
-    pub(super) fn begin(&mut self, spec: &PlanSpec, limit: Limit, call: &str) -> Result<(), Fault> {
-        let clamped = limit.0.filter(|limit| *limit < self.facts.wished.sweep.max);
+    /// `call` is how the library runs what is measured.
+    pub(super) fn begin(
+        &mut self,
+        parts: &[PlanSpec],
+        limit: Limit,
+        call: &str,
+    ) -> Result<(), Fault> {
+        let wished = plan::max_bytes_of(&self.facts.wished);
+        let clamped = limit.0.filter(|limit| *limit < wished);
         if let Some(limit) = clamped {
             super::say(&format!(
                 "warning: sizes above {} B are left out: the free memory allows no larger buffers",
                 limit.0
             ));
         }
-        super::say(&self.opening(spec, call));
-        if spec.checks == 0 {
+        super::say(&self.opening(parts, call));
+        if parts.iter().any(|part| part.checks == 0) {
             super::say("note: results are not checked (`-c 0`)");
         }
-        self.facts
-            .notes
-            .extend(inexact(spec, self.facts.fleet.world()));
+        self.find_earlier()?;
+        let world = self.facts.fleet.world();
+        let inexact = parts.iter().filter_map(|part| inexact(part, world));
+        self.facts.notes.extend(inexact);
+        self.facts.notes.dedup();
         for note in &self.facts.notes {
             super::say(&format!("note: {note}"));
         }
         let header = Header {
             call: Some(call.to_owned()),
-            ..self.header(spec, clamped.map(|limit| limit.0))
+            ..self.header(parts, clamped.map(|limit| limit.0))
         };
-        self.book.begin(&header)
+        self.write(header)
     }
 
     /// Keeps what a reader must know that was found while preparing.
@@ -129,7 +171,10 @@ impl<'a> Narrator<'a> {
         self.facts.notes.extend(notes);
     }
 
-    pub(super) fn row(&self, row: &Row) -> Result<(), Fault> {
+    pub(super) fn row(&mut self, row: &Row) -> Result<(), Fault> {
+        if self.facts.sweep.is_some() {
+            self.rows.push(row.clone());
+        }
         self.book.row(row)
     }
 
@@ -146,7 +191,7 @@ impl<'a> Narrator<'a> {
     }
 
     /// Who runs what, where and how it was started: what nccl-tests' own first lines have no room for.
-    fn opening(&self, spec: &PlanSpec, call: &str) -> String {
+    fn opening(&self, parts: &[PlanSpec], call: &str) -> String {
         let Facts { fleet, launch, .. } = &self.facts;
         let card = &fleet.cards[0];
         let libraries: Vec<_> = card
@@ -163,7 +208,7 @@ impl<'a> Narrator<'a> {
         format!(
             "ncclbench {}: {} ({call}) on backend {}{}; {} in {} on {}; seed {}; launcher {} ({})",
             card.version,
-            spec.collective.name(),
+            plan::names_of(parts),
             card.backend,
             libraries.concat(),
             counted(fleet.world().0, "rank", "ranks"),
@@ -175,7 +220,7 @@ impl<'a> Narrator<'a> {
         )
     }
 
-    fn header(&self, spec: &PlanSpec, clamped_to_bytes: Option<u64>) -> Header {
+    fn header(&self, parts: &[PlanSpec], clamped_to_bytes: Option<u64>) -> Header {
         let Facts { fleet, launch, .. } = &self.facts;
         let card = &fleet.cards[0];
         Header {
@@ -184,7 +229,7 @@ impl<'a> Narrator<'a> {
             started: moment::rfc3339(self.started),
             utc_offset_s: crate::cli::environment::utc_offset_s(self.started),
             args: self.facts.args.clone(),
-            collective: spec.collective.name().to_owned(),
+            collective: plan::names_of(parts),
             backend: card.backend.clone(),
             call: None,
             measured: self.facts.measured,
@@ -195,7 +240,7 @@ impl<'a> Narrator<'a> {
             settings: Settings {
                 program: self.facts.program.clone(),
                 table_release: self.facts.table_release,
-                ..plan::settings(self.facts.wished, self.facts.timestamps)
+                ..plan::settings_of(&self.facts.wished, self.facts.timestamps)
             },
             seed: Some(self.facts.seed),
             average: self.facts.average.name().to_owned(),
@@ -203,13 +248,13 @@ impl<'a> Narrator<'a> {
             seats: fleet.seats.clone(),
             groups: Vec::new(),
             environment: super::allow_list::of(self.facts.env),
-            plan: plan::digest(spec, fleet.world()),
+            plan: plan::digest_of(parts, fleet.world()),
             clamped_to_bytes,
             notes: self.facts.notes.clone(),
             nccl_log: self.nccl_log.clone(),
             init_ms: self.init_ms.clone(),
-            sweep: None,
-            conditions: None,
+            sweep: self.sweep_record(),
+            conditions: self.conditions.clone(),
         }
     }
 }
@@ -224,8 +269,11 @@ fn inexact(spec: &PlanSpec, world: World) -> Option<String> {
         .dtypes
         .iter()
         .flat_map(|&dtype| spec.redops.iter().map(move |&redop| (dtype, redop)))
-        .filter(|&(dtype, redop)| exactness(dtype, redop, world) == Exactness::OneUlp)
-        .map(|(dtype, redop)| format!("{dtype} {redop}"))
+        .filter_map(|(dtype, redop)| match exactness(dtype, redop, world) {
+            Exactness::Exact => None,
+            Exactness::Within(1) => Some(format!("{dtype} {redop}")),
+            Exactness::Within(units) => Some(format!("{dtype} {redop} ({units} units)")),
+        })
         .collect();
     let text = "checked to one unit in the last place and not to the bit";
     (!kinds.is_empty()).then(|| format!("{text}, over {world} ranks: {}", kinds.join(", ")))
@@ -236,7 +284,7 @@ pub(super) fn row(case: Case, measured: Measured, common: &Common<'_>) -> Row {
     let at = moment::rfc3339(now());
     match measured {
         Measured::Timed(sample, found) => {
-            let skipped = common.spec.tweaks.per_iteration.unwrap_or(0);
+            let skipped = common.parts[0].tweaks.per_iteration.unwrap_or(0);
             let series = &sample.iterations_us;
             let iterations = digest::iterations::of(series, skipped, common.threads_each);
             digest::row(case, &sample, found, common.average, at).with_iterations(iterations)

@@ -1,7 +1,14 @@
-//! `ncclbench pingpong` (cargo feature `mpi`): latency and one-way bandwidth of two ranks.
+//! `ncclbench pingpong`: latency and one-way bandwidth of two processes, by a backend's sends and
+//! receives, or by libfabric's own program.
 
+mod fabric;
+
+use super::berths;
 use super::codes::Codes;
 use super::ending::Exit;
+use super::fleet::Card;
+use super::fleet::Shape;
+use super::measure;
 use super::say;
 use super::spawn;
 use super::tell;
@@ -12,12 +19,12 @@ use crate::base::Env;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Rank;
-use crate::base::World;
 use crate::bootstrap;
 use crate::bootstrap::Bootstrap;
 use crate::bootstrap::Ending;
 use crate::bootstrap::Step;
 use crate::bootstrap::threads::ThreadPlane;
+use crate::cli::FabricWish;
 use crate::cli::PingpongArgs;
 use crate::engine::SystemClock;
 use crate::engine::Watch;
@@ -103,10 +110,33 @@ impl Process<'_> {
     }
 
     fn work(&self, plane: &dyn Bootstrap) -> Result<u8, Fault> {
+        if plane.members() != 2 {
+            let text = format!(
+                "`pingpong` is for 2 processes; {} were started",
+                plane.members()
+            );
+            return Err(Fault::new(Kind::Launch, text));
+        }
+        match &self.args.fabric {
+            Some(wish) => self.by_fabric(plane, wish),
+            None => self.by_backend(plane),
+        }
+    }
+
+    /// Libfabric's own program between the two hosts.
+    fn by_fabric(&self, plane: &dyn Bootstrap, wish: &FabricWish) -> Result<u8, Fault> {
+        let rows = fabric::run(self, plane, wish)?;
+        if plane.member() == 0 {
+            let rows: String = rows.iter().map(fabric_row).collect();
+            tell(&(self.heading_of_fabric(wish) + &rows));
+        }
+        plane.barrier(self.step("the end of the run"))?;
+        Ok(0)
+    }
+
+    fn by_backend(&self, plane: &dyn Bootstrap) -> Result<u8, Fault> {
         let seed = super::seed::agree(plane, self.step("the seed"), None, true)?;
-        let seat = self.seat(plane.members(), seed)?;
-        let outcome = self.args.backend.probe(&seat.wish).map(drop);
-        plane.agree(self.step("what the backend finds"), outcome)?;
+        let seat = self.seat(plane, seed)?;
         let mut session = self.args.backend.open(&seat, plane)?;
         self.exit.add(session.aborter());
         let sizes: Vec<_> = self.args.sweep.sizes().collect();
@@ -158,28 +188,68 @@ impl Process<'_> {
         Watch::start(planes, limit, Arc::clone(&self.clock), on_timeout).map(Some)
     }
 
-    fn seat(&self, members: usize, seed: u64) -> Result<ThreadSeat, Fault> {
-        let world = u32::try_from(members).unwrap_or(u32::MAX);
-        if world != 2 {
-            let text = format!("`pingpong` is for 2 processes; {world} were started");
-            return Err(Fault::new(Kind::Launch, text));
-        }
+    /// This rank's device, among those of both.
+    fn seat(&self, plane: &dyn Bootstrap, seed: u64) -> Result<ThreadSeat, Fault> {
+        let wish = self.wish(seed);
+        let found = self.args.backend.probe(&wish);
+        let outcome = found.as_ref().map(drop).map_err(Clone::clone);
+        plane.agree(self.step("what the backend finds"), outcome)?;
+        let shape = Shape {
+            threads: 1,
+            gpus: 1,
+        };
+        let identity = (self.here.host.clone(), self.here.identity.clone());
+        let mut card = Card::new(identity, self.args.backend.name(), shape, &found?);
+        card.first_device = measure::first_device(self.env)?;
+        card.visible = self.env.get("CUDA_VISIBLE_DEVICES").map(str::to_owned);
+        let step = self.step("who takes part");
+        let (berths, _) = berths::muster(plane, step, &card, self.args.allow_shared_gpu)?;
+        let rank = Rank(self.joined.seat.process);
         Ok(ThreadSeat {
-            world: World(world),
-            ranks: vec![Rank(self.joined.seat.process)],
-            devices: vec![0],
+            world: berths.world(),
+            devices: vec![berths.device(rank).ordinal],
+            ranks: vec![rank],
             host: self.here.host.clone(),
             host_identity: self.here.identity.clone(),
             limit: self.args.launch.timeout_init,
             op_limit: self.args.timeout_op,
             clock: Arc::clone(&self.clock),
-            wish: backend::Wish {
-                nccl_lib: None,
-                env: self.env.clone(),
-                seed,
-                comm: backend::CommWish::default(),
-            },
+            wish,
         })
+    }
+
+    fn wish(&self, seed: u64) -> backend::Wish {
+        let variable = self.env.get("NCCLBENCH_NCCL").map(str::to_owned);
+        backend::Wish {
+            nccl_lib: self.args.nccl_lib.clone().or(variable),
+            env: self.env.clone(),
+            seed,
+            comm: backend::CommWish::default(),
+            kernel: backend::KernelWish::default(),
+        }
+    }
+
+    fn heading_of_fabric(&self, wish: &FabricWish) -> String {
+        let hosts: Vec<&str> = self
+            .joined
+            .plane
+            .peers()
+            .iter()
+            .map(|peer| peer.host.as_str())
+            .collect();
+        let fabric = wish
+            .fabric
+            .as_deref()
+            .map_or_else(String::new, |name| format!(", fabric {name}"));
+        format!(
+            "# ncclbench {}: pingpong by fi_pingpong, provider {}{fabric}, hosts {}\n\
+             # latency is half a round trip, a mean; bandwidth is that of one message at a time\n\
+             #       size   transfers     latency   bandwidth\n\
+             #        (B)                    (us)      (GB/s)\n",
+            env!("CARGO_PKG_VERSION"),
+            wish.provider,
+            hosts.join(" "),
+        )
     }
 
     fn heading(&self) -> String {
@@ -187,9 +257,10 @@ impl Process<'_> {
         let hosts: Vec<&str> = peers.iter().map(|peer| peer.host.as_str()).collect();
         format!(
             "# ncclbench {}: pingpong, backend {}, launcher {} ({}), hosts {}\n\
-             # latency is half a round trip; bandwidth is one way with 64 messages in flight\n\
-             #       size     latency   bandwidth    #wrong\n\
-             #        (B)        (us)      (GB/s)\n",
+             # latency is half a round trip: the mean of all enqueued, then of single ones the middle, the 99th of 100\n\
+             # and the slowest; bandwidth is one way with 64 messages in flight\n\
+             #       size     latency         p50         p99         max   bandwidth    #wrong\n\
+             #        (B)        (us)        (us)        (us)        (us)      (GB/s)\n",
             env!("CARGO_PKG_VERSION"),
             self.args.backend.name(),
             seat.launcher,
@@ -208,8 +279,36 @@ impl Process<'_> {
 
 fn row(size: u64, figures: Figures, found: &Mismatches) -> String {
     let (latency, bandwidth) = (figures.latency.0, figures.bandwidth.0);
+    let [middle, late, most] = figures.single.map(|time| time.0);
     format!(
-        "{size:>12} {latency:>11.2} {bandwidth:>11.3} {:>9}\n",
+        "{size:>12} {latency:>11.2} {middle:>11.2} {late:>11.2} {most:>11.2} {bandwidth:>11.3} {:>9}\n",
         found.wrong
     )
+}
+
+fn fabric_row(row: &fabric::Row) -> String {
+    let fabric::Row {
+        bytes,
+        transfers,
+        us,
+        mb_s,
+    } = row;
+    format!(
+        "{bytes:>12} {transfers:>11} {us:>11.2} {:>11.3}\n",
+        mb_s / 1e3
+    )
+}
+
+/// `ADDRESS PORT` of the first process, on both.
+fn meeting(process: &Process<'_>, plane: &dyn Bootstrap, port: &str) -> Result<String, Fault> {
+    // two processes of one host may have no other address in common than loopback
+    let shared = bootstrap::peer::one_host(process.joined.plane.peers());
+    let own = process.here.addresses.first();
+    let address = match own {
+        Some(address) if !shared => address.to_string(),
+        _ => "127.0.0.1".to_owned(),
+    };
+    let place = format!("{address} {port}");
+    let said = plane.broadcast(process.step("where the first serves"), place.as_bytes())?;
+    Ok(String::from_utf8_lossy(&said).into_owned())
 }

@@ -1,0 +1,4 @@
+// The reducing collectives on binary16.
+#include "elements.h"
+typedef Half Element;
+#include "reduce.h"

@@ -1,0 +1,4 @@
+// The reducing collectives on 32-bit integers.
+#include "elements.h"
+typedef Int32 Element;
+#include "reduce.h"
