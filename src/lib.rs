@@ -9,6 +9,7 @@
 //! | 1 | [`record`], [`ops`] |
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`baseline`], [`report`] |
 //! | 2 | [`collective`], [`ffi`], [`bootstrap`], [`digest`], [`report`], [`path`] |
+//! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`], [`import`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`] |
 //! | 4 | [`engine`], [`doctor`] |
 //! | 3 | [`launcher`], [`backend`], [`probe`], [`plan`], [`store`] |
@@ -28,6 +29,7 @@ pub mod doctor;
 pub mod engine;
 pub mod ffi;
 pub mod hunt;
+pub mod import;
 pub mod launcher;
 pub mod ops;
 pub mod path;

@@ -16,6 +16,7 @@ mod gather;
 mod gpus;
 mod groups;
 mod hunt;
+mod import;
 mod judging;
 mod ladder;
 mod links;
@@ -73,6 +74,7 @@ pub fn run(argv: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Parsed::Doctor(args)) => doctor::run(&args, &env),
         Ok(Parsed::Plot(args)) => plot::run(&args),
         Ok(Parsed::Report(args)) => report::run(&args),
+        Ok(Parsed::Import(args)) => import::run(&args),
         Ok(Parsed::Links(args)) => links::run(&args),
         Ok(Parsed::Contrast(args)) => contrast::run(&args, &env),
         Ok(Parsed::Path(args)) => path::run(&args),

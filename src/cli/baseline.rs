@@ -6,8 +6,13 @@ use crate::base::Fault;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use std::ffi::OsString;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "baseline";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "baseline",
+    summary: "keep launches as what is normal, with author, date and reason",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench baseline …`, read and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +149,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -192,7 +197,7 @@ fn sign(signed: SignOptions) -> Result<Signed, Fault> {
 }
 
 /// The page of `help baseline`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }
 

@@ -7,8 +7,13 @@ use crate::record::Limits;
 use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "compare";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "compare",
+    summary: "say whether launches are slower than a baseline: pass, regress, inconclusive",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench compare …`, read and checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,7 +135,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -153,7 +158,7 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
 }
 
 /// The page of `help compare`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }
 

@@ -11,8 +11,13 @@ use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "contrast";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "contrast",
+    summary: "the same sweep with several settings side by side: EFA against TCP",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench contrast …`, read and checked.
 #[derive(Debug, Clone)]
@@ -100,7 +105,7 @@ const LAUNCH: [&str; 7] = [
 ];
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let argv: Vec<String> = argv
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
@@ -274,7 +279,7 @@ fn arm(text: &str) -> Result<Arm, Fault> {
 }
 
 /// The page of `help contrast`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }
 

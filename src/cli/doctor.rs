@@ -11,8 +11,13 @@ use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "doctor";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "doctor",
+    summary: "what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench doctor …`, read and checked.
 #[derive(Debug, Clone)]
@@ -115,7 +120,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -151,6 +156,6 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
 }
 
 /// The page of `help doctor`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

@@ -1,5 +1,6 @@
 //! Longer texts: what follows the options in `--help`, and `--list`.
 
+use super::COMMANDS;
 use crate::backend;
 use crate::base::{DataType, Fault, RedOp};
 use crate::collective;
@@ -8,32 +9,15 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 /// Printed below the options.
-pub(super) const AFTER: &str = "\
-Commands:
-  baseline  keep launches as what is normal, with author, date and reason
-  compare   say whether launches are slower than a baseline: pass, regress, inconclusive
-  contrast  the same sweep with several settings side by side: EFA against TCP
-  doctor    what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
-  ladder    what a small operation's latency is made of, step by step
-  links     make links under nccl-tests' names, so that scripts written for it run this program
-  path      which way a recorded run's bytes went: EFA, InfiniBand, TCP
-  plot      a run's file, or several, as a picture
-  report    the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
-  results   list and show what is stored
-  sweep     several collectives on one communicator, as a configuration says; kept and compared
-  tune      which algorithm of backend kernel is best for which size, into a table
-  where     how the processes were started and what each sees: the first thing to run on a new cluster
-  contrast the same sweep with several settings side by side: EFA against TCP
-  doctor what is wrong with the machines: versions, devices, variables, limits, GPUs, and drift
-  hunt   the slow node, rail or link, found in one job
-  links  make links under nccl-tests' names, so that scripts written for it run this program
-  path   which way a recorded run's bytes went: EFA, InfiniBand, TCP
-  pingpong latency and bandwidth of two processes: NCCL, TCP, libfabric
-  plot   a run's file, or several, as a picture
-  report the same as a document: HTML, Markdown, CSV, JUnit, Prometheus
-  sweep  several collectives on one communicator, as a configuration says; kept and compared
-  where  how the processes were started and what each sees: the first thing to run on a new cluster
+pub(super) fn after() -> String {
+    let mut text = "Commands, each with a `--help` of its own:\n".to_owned();
+    for command in COMMANDS {
+        let _ = writeln!(text, "  {:<11}{}", command.name, command.summary);
+    }
+    text + "\n" + AFTER
+}
 
+const AFTER: &str = "\
 Examples:
   ncclbench allreduce -b 8 -e 16G -g 8            all sizes from 8 B to 16 GiB, 8 GPUs of this host
   ncclbench alltoall -b 1M -e 8G --spawn 8        one process for each GPU
@@ -56,28 +40,6 @@ Exit codes:
   7  inconclusive: `compare`, a sweep
 ";
 
-/// A command's word and what makes its page.
-type Page = (&'static str, fn() -> String);
-
-/// Every command that has a page of its own, with the function that makes it.
-const PAGES: &[Page] = &[
-    (super::baseline::NAME, super::baseline::help),
-    (super::compare::NAME, super::compare::help),
-    (super::contrast::NAME, super::contrast::help),
-    (super::doctor::NAME, super::doctor::help),
-    (super::hunt::NAME, super::hunt::help),
-    (super::ladder::NAME, super::ladder::help),
-    (super::links::NAME, super::links::help),
-    (super::path::NAME, super::path::help),
-    (super::pingpong::NAME, super::pingpong::help),
-    (super::plot::NAME, super::plot::help),
-    (super::report::NAME, super::report::help),
-    (super::results::NAME, super::results::help),
-    (super::sweep::NAME, super::sweep::help),
-    (super::tune::NAME, super::tune::help),
-    (super::whereabouts::NAME, super::whereabouts::help),
-];
-
 /// The page that `help` or `help COMMAND` shows.
 ///
 /// # Errors
@@ -86,9 +48,9 @@ pub(super) fn page(command: Option<&OsString>) -> Result<String, Fault> {
     let Some(word) = command.map(|word| word.to_string_lossy().into_owned()) else {
         return Ok(help());
     };
-    let found = PAGES.iter().find(|(name, _)| *name == word);
-    found.map(|(_, page)| page()).ok_or_else(|| {
-        let names: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
+    let found = COMMANDS.iter().find(|command| command.name == word);
+    found.map(|command| (command.help)()).ok_or_else(|| {
+        let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
         let names = names.join(", ");
         Fault::usage(format!("there is no help on `{word}`; accepted: {names}"))
             .hint("run `ncclbench --help` for the options of a measurement")

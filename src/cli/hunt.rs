@@ -10,8 +10,13 @@ use clap::{CommandFactory as _, Parser, ValueEnum};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "hunt";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "hunt",
+    summary: "the slow node, rail or link, found in one job",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// What is held against what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -177,7 +182,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -234,7 +239,7 @@ fn group(text: &str) -> Result<(String, Vec<String>), Fault> {
 }
 
 /// The page of `help hunt`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }
 

@@ -7,8 +7,13 @@ use crate::base::Fault;
 use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "ladder";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "ladder",
+    summary: "what a small operation's latency is made of, step by step",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench ladder …`, read and checked.
 #[derive(Debug, Clone)]
@@ -67,7 +72,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -81,6 +86,6 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
 }
 
 /// The page of `help ladder`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

@@ -7,8 +7,13 @@ use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "links";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "links",
+    summary: "make links under nccl-tests' names, so that scripts written for it run this program",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench links …`, read and checked.
 #[derive(Debug, Clone)]
@@ -67,7 +72,7 @@ fn suffix(text: &str) -> Result<String, String> {
 }
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -80,6 +85,6 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
 }
 
 /// The page of `help links`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

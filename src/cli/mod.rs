@@ -12,6 +12,7 @@ pub mod environment;
 mod guise;
 mod help;
 mod hunt;
+mod import;
 mod kernel;
 mod ladder;
 mod links;
@@ -46,6 +47,7 @@ pub use guise::Guise;
 pub use hunt::By;
 pub use hunt::HuntArgs;
 pub use hunt::Rounds;
+pub use import::ImportArgs;
 pub use ladder::LadderArgs;
 pub use links::LinksArgs;
 pub use path::PathArgs;
@@ -74,6 +76,8 @@ pub enum Parsed {
     Measure(Box<Args>),
     /// Measure two ranks alone.
     Pingpong(Box<PingpongArgs>),
+    /// Turn nccl-tests' output into runs' files.
+    Import(Box<ImportArgs>),
     /// Draw runs.
     Plot(Box<PlotArgs>),
     /// Write a document about runs.
@@ -109,76 +113,33 @@ pub enum Parsed {
 /// A first word that is not a collective.
 struct Command {
     name: &'static str,
+    /// Its line in `--help`.
+    summary: &'static str,
+    /// Its page of help.
+    help: fn() -> String,
     /// Reads the whole command line, the program's name included.
-    parse: fn(&[OsString]) -> Result<Parsed, Fault>,
+    parse: fn(&[OsString], &Env) -> Result<Parsed, Fault>,
 }
 
-/// Every such word; a collective's command line is what none of them takes.
+/// Every such word besides `help` and `list`, in the order of `--help`; a collective's command line is
+/// what none of them takes.
 const COMMANDS: &[Command] = &[
-    Command {
-        name: contrast::NAME,
-        parse: contrast::parse,
-    },
-    Command {
-        name: "help",
-        parse: |argv| help::page(argv.get(2)).map(Parsed::Text),
-    },
-    Command {
-        name: "list",
-        parse: |_| Ok(Parsed::Text(help::list())),
-    },
-    Command {
-        name: pingpong::NAME,
-        parse: pingpong::parse,
-    },
-    Command {
-        name: baseline::NAME,
-        parse: baseline::parse,
-    },
-    Command {
-        name: compare::NAME,
-        parse: compare::parse,
-    },
-    Command {
-        name: results::NAME,
-        parse: results::parse,
-    },
-    Command {
-        name: doctor::NAME,
-        parse: doctor::parse,
-    },
-    Command {
-        name: hunt::NAME,
-        parse: hunt::parse,
-    },
-    Command {
-        name: links::NAME,
-        parse: links::parse,
-    },
-    Command {
-        name: path::NAME,
-        parse: path::parse,
-    },
-    Command {
-        name: plot::NAME,
-        parse: plot::parse,
-    },
-    Command {
-        name: report::NAME,
-        parse: report::parse,
-    },
-    Command {
-        name: tune::NAME,
-        parse: tune::parse,
-    },
-    Command {
-        name: ladder::NAME,
-        parse: ladder::parse,
-    },
-    Command {
-        name: whereabouts::NAME,
-        parse: whereabouts::parse,
-    },
+    baseline::COMMAND,
+    compare::COMMAND,
+    contrast::COMMAND,
+    doctor::COMMAND,
+    hunt::COMMAND,
+    import::COMMAND,
+    ladder::COMMAND,
+    links::COMMAND,
+    path::COMMAND,
+    pingpong::COMMAND,
+    plot::COMMAND,
+    report::COMMAND,
+    results::COMMAND,
+    sweep::COMMAND,
+    tune::COMMAND,
+    whereabouts::COMMAND,
 ];
 
 /// Reads a command line, the program's name included, and the variables that stand for options.
@@ -192,14 +153,14 @@ pub fn parse(argv: impl IntoIterator<Item = OsString>, env: &Env) -> Result<Pars
         return measure(&guise::written_out(&argv)?, &guise, env);
     }
     let word = argv.get(1).and_then(|word| word.to_str());
-    if word == Some(sweep::NAME) {
-        return sweep::parse(&argv, env);
+    match word {
+        Some("help") => help::page(argv.get(2)).map(Parsed::Text),
+        Some("list") => Ok(Parsed::Text(help::list())),
+        _ => match COMMANDS.iter().find(|command| Some(command.name) == word) {
+            Some(command) => (command.parse)(&argv, env),
+            None => measure(&argv, &guise, env),
+        },
     }
-    let command = COMMANDS.iter().find(|command| Some(command.name) == word);
-    command.map_or_else(
-        || measure(&argv, &guise, env),
-        |command| (command.parse)(&argv),
-    )
 }
 
 fn measure(argv: &[OsString], guise: &Guise, env: &Env) -> Result<Parsed, Fault> {

@@ -22,7 +22,7 @@ use std::time::Duration;
     args_override_self = true,
     term_width = 100,
     override_usage = "ncclbench COLLECTIVE [OPTIONS]",
-    after_help = super::help::AFTER
+    after_help = super::help::after()
 )]
 pub(super) struct Options {
     /// What to measure, e.g. `allreduce`; `--list` names all. nccl-tests' names, such as

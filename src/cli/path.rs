@@ -10,8 +10,13 @@ use clap::{Args, CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "path";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "path",
+    summary: "which way a recorded run's bytes went: EFA, InfiniBand, TCP",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench path …`, read and checked.
 #[derive(Debug, Clone)]
@@ -165,7 +170,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -201,6 +206,6 @@ fn known(text: &str) -> Result<&'static Instance, Fault> {
 }
 
 /// The page of `help path`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

@@ -11,8 +11,13 @@ use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "pingpong";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "pingpong",
+    summary: "latency and bandwidth of two processes: NCCL, TCP, libfabric",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench pingpong …`, read and checked.
 #[derive(Debug, Clone)]
@@ -121,7 +126,7 @@ Examples:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -174,7 +179,7 @@ fn backend(name: Option<&str>) -> Result<&'static dyn Backend, Fault> {
 }
 
 /// The page of `help pingpong`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }
 

@@ -7,8 +7,13 @@ use crate::report::plot::{self, Plot};
 use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "plot";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "plot",
+    summary: "a run's file, or several, as a picture",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// What a picture is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +113,7 @@ Exit codes:
 }
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -151,6 +156,6 @@ fn format(output: Option<&str>) -> Result<PictureFormat, Fault> {
 }
 
 /// The page of `help plot`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

@@ -7,8 +7,13 @@ use crate::report::documents::{self, Document};
 use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "report";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "report",
+    summary: "the same as a document: HTML, Markdown, CSV, JUnit, Prometheus",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench report …`, read and checked.
 #[derive(Debug, Clone)]
@@ -69,7 +74,7 @@ Exit codes:
 }
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -116,6 +121,6 @@ fn document(name: Option<&str>, output: Option<&str>) -> Result<&'static Documen
 }
 
 /// The page of `help report`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

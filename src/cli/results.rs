@@ -6,8 +6,13 @@ use crate::base::Fault;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::ffi::OsString;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "results";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "results",
+    summary: "list and show what is stored",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench results …`, read and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +91,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -106,6 +111,6 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
 }
 
 /// The page of `help results`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

@@ -311,6 +311,7 @@ proptest! {
             Ok(Parsed::Sweep(args)) => prop_assert!(args.sweep.is_some()),
             Ok(Parsed::Plot(args)) => prop_assert!(args.has_material()),
             Ok(Parsed::Report(args)) => prop_assert!(!args.sources.runs.is_empty()),
+            Ok(Parsed::Import(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Contrast(args)) => prop_assert!(args.arms.len() > 1),
             Ok(Parsed::Path(args)) => prop_assert!(!args.logs.is_empty()),
             Ok(Parsed::Tune(args)) => prop_assert!(args.world.ranks > 1),

@@ -10,8 +10,13 @@ use crate::collective;
 use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "tune";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "tune",
+    summary: "which algorithm of backend kernel is best for which size, into a table",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench tune …`, read and checked.
 #[derive(Debug, Clone)]
@@ -90,7 +95,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -140,7 +145,7 @@ fn block_threads(text: &str) -> Result<Vec<u32>, Fault> {
 }
 
 /// The page of `help tune`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }
 

@@ -10,8 +10,13 @@ use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "where";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "where",
+    summary: "how the processes were started and what each sees: run it first on a new cluster",
+    help,
+    parse: |argv, _| parse(argv),
+};
 
 /// `ncclbench where …`, read and checked.
 #[derive(Debug, Clone)]
@@ -76,7 +81,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -103,6 +108,6 @@ pub(super) fn parse(argv: &[OsString]) -> Result<Parsed, Fault> {
 }
 
 /// The page of `help where`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }

@@ -17,8 +17,13 @@ use clap::{CommandFactory as _, Parser};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// The subcommand's word.
-pub(super) const NAME: &str = "sweep";
+/// The subcommand.
+pub(super) const COMMAND: super::Command = super::Command {
+    name: "sweep",
+    summary: "several collectives on one communicator, as a configuration says; kept and compared",
+    help,
+    parse,
+};
 
 /// Where runs are kept, unless something else is asked for.
 const STORE: &str = "results";
@@ -122,7 +127,7 @@ Exit codes:
 ";
 
 /// Reads the whole command line, the program's name included.
-pub(super) fn parse(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
+fn parse(argv: &[OsString], env: &Env) -> Result<Parsed, Fault> {
     let options = match Options::try_parse_from(argv.get(1..).unwrap_or_default()) {
         Ok(options) => options,
         Err(error) => return super::text_or_fault(&error),
@@ -200,6 +205,6 @@ fn args(options: Options, config: Config, argv: Vec<String>, env: &Env) -> Resul
 }
 
 /// The page of `help sweep`.
-pub(super) fn help() -> String {
+fn help() -> String {
     Options::command().render_long_help().to_string()
 }
