@@ -7,6 +7,7 @@
 )]
 
 use assert_cmd::cargo::CommandCargoExt as _;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -72,7 +73,8 @@ fn every_picture_is_shown_and_every_file_is_made() {
             is_source || readme.contains(&format!("-o docs/gallery/{name}")),
             "nothing makes {name}"
         );
-        let is_picture = name.ends_with(".svg") || name.ends_with(".png");
+        let extension = Path::new(&name).extension().and_then(OsStr::to_str);
+        let is_picture = matches!(extension, Some("svg" | "png"));
         assert!(
             !is_picture || readme.contains(&format!("]({name})")),
             "{name} is not shown"

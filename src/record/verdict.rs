@@ -251,3 +251,11 @@ pub struct Verdict {
     /// What a reader must know.
     pub notes: Vec<String>,
 }
+
+impl Verdict {
+    /// The sentence without the word that it opens with, for whoever shows that word apart.
+    pub fn reasons(&self) -> &str {
+        let rest = self.sentence.strip_prefix(self.decision.word());
+        rest.map_or(&self.sentence, |rest| rest.trim_start_matches([':', ' ']))
+    }
+}

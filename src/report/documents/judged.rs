@@ -32,7 +32,7 @@ pub(super) fn section(body: &mut String, verdict: &Verdict) {
         "<section class=\"card {}\">\n<p>{} {}</p>\n<p class=\"muted\">{} against baseline {} (entry {}, {}, accepted {} by {}: {}). Compared was the {} time over ranks; {}.</p>",
         class(verdict.decision),
         badge(verdict.decision),
-        safe(&verdict.sentence),
+        safe(verdict.reasons()),
         about::counted(verdict.runs.len(), "launch", "launches"),
         safe(&baseline.name),
         baseline.entry,

@@ -64,7 +64,7 @@ fn of_verdict(text: &mut String, verdict: &Verdict) {
         text,
         "**{}**: {}\n",
         verdict.decision.word(),
-        safe(&verdict.sentence)
+        safe(verdict.reasons())
     );
     text.push_str(
         "| band | rows | change of speed | limit | decision | why |\n|---|--:|--:|--:|---|---|\n",
