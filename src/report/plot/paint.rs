@@ -198,7 +198,9 @@ fn dashes(spots: &[Spot]) -> Vec<Vec<Spot>> {
     let (mut phase, mut left) = (0, PATTERN[0]);
     for pair in spots.windows(2) {
         let (from, to) = (pair[0], pair[1]);
-        let length = (to.0 - from.0).hypot(to.1 - from.1);
+        // not `hypot`, whose symbol asks for a C library of 2.35
+        let (width, height) = (to.0 - from.0, to.1 - from.1);
+        let length = (width * width + height * height).sqrt();
         let mut gone = 0.0;
         while length - gone > left {
             gone += left;
