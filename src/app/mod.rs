@@ -121,13 +121,3 @@ fn say(text: &str) {
     // nobody can be told that stderr is gone
     drop(std::io::stderr().write_all(format!("{text}\n").as_bytes()));
 }
-
-/// `1 host`, `3 hosts`.
-fn counted<N: Copy + PartialEq + From<u8> + std::fmt::Display>(
-    number: N,
-    one: &str,
-    many: &str,
-) -> String {
-    let word = if number == N::from(1) { one } else { many };
-    format!("{number} {word}")
-}

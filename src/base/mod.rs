@@ -18,6 +18,7 @@ pub mod stats;
 pub mod sweep;
 pub mod traffic;
 pub mod units;
+pub mod words;
 
 pub use clock::Clock;
 pub use datatype::DataType;
@@ -28,3 +29,4 @@ pub use redop::RedOp;
 pub use span::{Buffer, Span};
 pub use traffic::{Traffic, Uneven};
 pub use units::{Bytes, GBps, Micros};
+pub use words::counted;

@@ -1,5 +1,6 @@
 //! The one sentence on top of a verdict.
 
+use crate::base::counted;
 use crate::record::verdict::{
     BandVerdict, BaselineRef, Change, Decision, MissingRow, MoreLaunches,
 };
@@ -158,8 +159,4 @@ pub(super) fn needed(more: MoreLaunches) -> String {
         "{} on each side would settle it",
         counted(now, "more launch", "more launches")
     )
-}
-
-fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
 }

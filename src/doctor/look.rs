@@ -101,11 +101,6 @@ pub(super) fn spans(all: &[u32]) -> String {
         .replace(',', ", ")
 }
 
-/// `1 GPU`, `8 GPUs`.
-pub(super) fn counted(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
-}
-
 /// Bytes as people read them, in the largest unit that leaves at least one.
 pub(super) fn bytes(count: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -1,5 +1,6 @@
 //! A path as people read it: one line, and a page.
 
+use crate::base::counted;
 use crate::record::PathRecord;
 use crate::record::path::{Basis, Channels, HostTraffic, LogFacts};
 use std::fmt::Write as _;
@@ -114,8 +115,7 @@ fn network(log: &LogFacts) -> Option<String> {
         let _ = write!(text, ", fabric {fabric}");
     }
     for nics in &log.nics {
-        let word = if *nics == 1 { "NIC" } else { "NICs" };
-        let _ = write!(text, ", {nics} {word}");
+        let _ = write!(text, ", {}", counted(*nics, "NIC", "NICs"));
     }
     Some(text)
 }

@@ -1,6 +1,7 @@
 //! What a reader must know of a run: where, when, with which versions, and whether it counts.
 
 use super::plot::scale::short;
+use crate::base::counted;
 use crate::record::{Header, Run};
 use std::collections::BTreeSet;
 
@@ -89,11 +90,6 @@ pub fn remarks(run: &Run) -> Vec<String> {
     }
     all.extend(header.notes.iter().cloned());
     all
-}
-
-/// `1 row`, `3 rows`.
-pub fn counted(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// The first names, and how many more there are.

@@ -2,6 +2,7 @@
 
 use super::report::FindingPart;
 use super::report::Report;
+use crate::base::counted;
 use crate::doctor::against::Change;
 use crate::doctor::drift::Drift;
 use crate::doctor::drift::Side;
@@ -64,10 +65,6 @@ fn opening(report: &Report) -> String {
     );
     line(&mut text, 0, "");
     text
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// The rows of one check: those of trouble one by one, what is well in one.

@@ -1,6 +1,7 @@
 //! What a hunt found, as people read it.
 
 use super::report::Report;
+use crate::base::counted;
 use std::fmt::Write as _;
 
 /// A shared link shows where both halves at once reach less than this share of what each does alone.
@@ -14,7 +15,7 @@ pub(super) fn of(report: &Report) -> String {
         text,
         "ncclbench {} hunt: {} of {} {}s, backend {}{}, {} bytes each way, {} rounds, seed {}",
         report.ncclbench,
-        counted(report.pairs.len(), "pair"),
+        counted(report.pairs.len(), "pair", "pairs"),
         report.participants.len(),
         report.by,
         report.backend,
@@ -55,10 +56,6 @@ pub(super) fn of(report: &Report) -> String {
     text
 }
 
-fn counted(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
-}
-
 fn besides(text: &mut String, report: &Report) {
     let speeds = report.alone.iter().map(|one| one.gbps);
     if let (Some(least), Some(most)) = (speeds.clone().reduce(f64::min), speeds.reduce(f64::max)) {
@@ -85,17 +82,17 @@ fn besides(text: &mut String, report: &Report) {
             Some(gbps) => writeln!(
                 text,
                 "ring of {}: {gbps:.2} GB/s",
-                counted(one.nodes, "node")
+                counted(one.nodes, "node", "nodes")
             ),
             None => writeln!(
                 text,
                 "ring of {}: not possible here",
-                counted(one.nodes, "node")
+                counted(one.nodes, "node", "nodes")
             ),
         };
     }
     if let Some(bend) = bend(report) {
-        let _ = writeln!(text, "  it bends at {}", counted(bend, "node"));
+        let _ = writeln!(text, "  it bends at {}", counted(bend, "node", "nodes"));
     }
     for one in &report.groups {
         let [left, right] = &one.groups;
@@ -108,7 +105,7 @@ fn besides(text: &mut String, report: &Report) {
             Some(gbps) => writeln!(
                 text,
                 "{what}: {gbps:.2} GB/s over {}",
-                counted(one.pairs, "pair")
+                counted(one.pairs, "pair", "pairs")
             ),
             None => writeln!(text, "{what}: no pair was measured"),
         };

@@ -3,7 +3,6 @@
 mod sweep;
 
 use super::book::Book;
-use super::counted;
 use super::fleet::Fleet;
 use super::groups::Groups;
 use super::memory_limit::Limit;
@@ -14,6 +13,7 @@ use super::worker::Tally;
 use crate::base::Env;
 use crate::base::Fault;
 use crate::base::World;
+use crate::base::counted;
 use crate::base::moment;
 use crate::base::pattern::Exactness;
 use crate::base::pattern::exactness;

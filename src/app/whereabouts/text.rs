@@ -1,10 +1,10 @@
 //! The report as people read it.
 
-use super::super::counted;
 use super::report::HostPart;
 use super::report::RankPart;
 use super::report::Report;
 use super::sighting::Machine;
+use crate::base::counted;
 use crate::probe::interface::Interface;
 use crate::probe::library::Found;
 use crate::probe::rdma::Device;

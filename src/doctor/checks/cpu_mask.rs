@@ -5,7 +5,7 @@ use super::super::Look;
 use super::super::Scene;
 use super::super::Scope;
 use super::super::hardware;
-use super::super::look::counted;
+use crate::base::counted;
 use crate::probe::cpu;
 use crate::record::Health;
 
@@ -35,7 +35,7 @@ fn look(scene: &Scene) -> Look {
     };
     let mask = format!(
         "{} for {whose} (CPUs {})",
-        counted(cores, "core"),
+        counted(cores, "core", "cores"),
         cpu::list(&cpus)
     );
     let mut look = Look::default();

@@ -4,7 +4,7 @@ use super::super::Check;
 use super::super::Look;
 use super::super::Scene;
 use super::super::Scope;
-use super::super::look::counted;
+use crate::base::counted;
 use crate::record::Health;
 
 pub(super) const CHECK: Check = Check {
@@ -30,7 +30,7 @@ fn look(scene: &Scene) -> Look {
     look.share("SLURM_CPUS_PER_TASK", text.trim());
     let shown = format!(
         "`SLURM_CPUS_PER_TASK={text}`, and the mask has {}",
-        counted(cpus, "CPU")
+        counted(cpus, "CPU", "CPUs")
     );
     match text.trim().parse::<usize>() {
         Ok(said) if said > cpus => look.fail(shown),

@@ -5,7 +5,7 @@ use super::super::Look;
 use super::super::Scene;
 use super::super::Scope;
 use super::super::hardware;
-use super::super::look::counted;
+use crate::base::counted;
 use crate::record::Health;
 
 pub(super) const CHECK: Check = Check {
@@ -57,7 +57,7 @@ fn look(scene: &Scene) -> Look {
     if look.is_silent() {
         look.ok(format!(
             "{}: ECC on, no uncorrectable error",
-            counted(told.gpus.len(), "GPU")
+            counted(told.gpus.len(), "GPU", "GPUs")
         ));
     }
     look

@@ -6,7 +6,7 @@ use super::super::Scene;
 use super::super::Scope;
 use super::super::hardware;
 use super::super::instance;
-use super::super::look::counted;
+use crate::base::counted;
 use crate::record::Health;
 
 pub(super) const CHECK: Check = Check {
@@ -37,7 +37,7 @@ fn look(scene: &Scene) -> Look {
         Err(why) if there == 0 && files == 0 => return Look::none(format!("no GPU: {why}")),
         Err(why) => look.fail(format!(
             "{} on the PCI bus, and no driver answers: {why}",
-            counted(on_bus, "GPU")
+            counted(on_bus, "GPU", "GPUs")
         )),
         Ok(told) => seen(scene, &mut look, told.gpus.len(), there),
     }
@@ -74,7 +74,7 @@ fn seen(scene: &Scene, look: &mut Look, seen: usize, there: usize) {
     });
     let names = names.unwrap_or_default();
     look.share("model", names.join(", "));
-    let what = format!("{} ({})", counted(seen, "GPU"), names.join(", "));
+    let what = format!("{} ({})", counted(seen, "GPU", "GPUs"), names.join(", "));
     if names.len() > 1 {
         look.warn(format!("GPUs of different kinds: {}", names.join(", ")));
     }

@@ -5,7 +5,7 @@ use super::super::Look;
 use super::super::Scene;
 use super::super::Scope;
 use super::super::hardware;
-use super::super::look::counted;
+use crate::base::counted;
 use crate::record::Health;
 
 pub(super) const CHECK: Check = Check {
@@ -40,7 +40,7 @@ fn look(scene: &Scene) -> Look {
         Ok(told) => {
             return Look::none(format!(
                 "{}: nothing to link",
-                counted(told.gpus.len(), "GPU")
+                counted(told.gpus.len(), "GPU", "GPUs")
             ));
         }
         Err(why) if hardware::has_gpus(scene) => return Look::unknown(why.to_owned()),
@@ -87,7 +87,7 @@ fn look(scene: &Scene) -> Look {
     if look.is_silent() {
         look.ok(format!(
             "{most} NVLinks of each of {} are up",
-            counted(known.len(), "GPU")
+            counted(known.len(), "GPU", "GPUs")
         ));
     }
     look

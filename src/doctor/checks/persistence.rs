@@ -5,8 +5,8 @@ use super::super::Look;
 use super::super::Scene;
 use super::super::Scope;
 use super::super::hardware;
-use super::super::look::counted;
 use super::super::look::spans;
+use crate::base::counted;
 use crate::record::Health;
 
 pub(super) const CHECK: Check = Check {
@@ -38,7 +38,10 @@ fn look(scene: &Scene) -> Look {
         look.unclear(format!("not told for GPU {}", spans(&untold)));
     }
     if look.is_silent() {
-        look.ok(format!("on for {}", counted(told.gpus.len(), "GPU")));
+        look.ok(format!(
+            "on for {}",
+            counted(told.gpus.len(), "GPU", "GPUs")
+        ));
     }
     look
 }

@@ -5,6 +5,7 @@ use super::judged;
 use super::page::{Cell, Column, Table, page};
 use super::tables::{Cells, Tally, counts, ending, figure, in_full};
 use crate::base::Fault;
+use crate::base::counted;
 use crate::record::{Header, Run};
 use crate::report::about;
 use crate::report::material::{Material, Named, Wish};
@@ -83,7 +84,7 @@ fn doubts(body: &mut String, material: &Material<'_>) {
             let _ = writeln!(
                 body,
                 "<p class=\"card bad\"><span class=\"badge\">wrong data</span> {label}: {}.</p>",
-                about::counted(wrong, "row", "rows")
+                counted(wrong, "row", "rows")
             );
         }
     }

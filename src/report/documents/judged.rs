@@ -3,8 +3,8 @@
 use super::html::safe;
 use super::page::{Cell, Column, Table};
 use super::tables::figure;
+use crate::base::counted;
 use crate::record::verdict::{BandVerdict, Decision, Verdict};
-use crate::report::about;
 use crate::report::plot::scale::percent;
 use std::fmt::Write as _;
 
@@ -33,10 +33,10 @@ pub(super) fn section(body: &mut String, verdict: &Verdict) {
         class(verdict.decision),
         badge(verdict.decision),
         safe(verdict.reasons()),
-        about::counted(verdict.runs.len(), "launch", "launches"),
+        counted(verdict.runs.len(), "launch", "launches"),
         safe(&baseline.name),
         baseline.entry,
-        about::counted(baseline.launches as usize, "launch", "launches"),
+        counted(baseline.launches as usize, "launch", "launches"),
         safe(baseline.accepted.get(..10).unwrap_or(&baseline.accepted)),
         safe(&baseline.author),
         safe(&baseline.reason),

@@ -1,8 +1,8 @@
 //! What every document says of a row and of a run, as plain cells.
 
 use crate::base::Bytes;
+use crate::base::counted;
 use crate::record::{Outcome, Row, Run};
-use crate::report::about;
 use crate::report::material::{Material, Named};
 use crate::report::plot::scale::short;
 use std::fmt::Write as _;
@@ -176,7 +176,7 @@ pub(super) fn figure(value: Option<f64>) -> String {
 
 /// `12 rows, 2 of them waived, 1 with wrong data`.
 pub(super) fn counts(tally: &Tally) -> String {
-    let mut text = about::counted(tally.measured + tally.waived, "row", "rows");
+    let mut text = counted(tally.measured + tally.waived, "row", "rows");
     if tally.waived > 0 {
         let _ = write!(text, ", {} waived", tally.waived);
     }

@@ -7,6 +7,7 @@ use super::palette::Look;
 use super::picture::Picture;
 use super::scale::{Measure, Scale, percent};
 use crate::base::Fault;
+use crate::base::counted;
 use crate::record::Header;
 use crate::record::verdict::{Band as Sizes, RowVerdict, Verdict};
 use crate::report::about;
@@ -87,7 +88,7 @@ fn cut(lines: &mut [Series], most: f64) -> Option<String> {
             .range
             .map(|(low, high)| (low.clamp(-most, most), high.clamp(-most, most)));
     }
-    let rows = about::counted(beyond, "row", "rows");
+    let rows = counted(beyond, "row", "rows");
     (beyond > 0).then(|| format!("{rows} reach beyond {} and are cut there.", percent(most)))
 }
 
@@ -100,15 +101,15 @@ fn title(verdict: &Verdict) -> String {
 fn sides(verdict: &Verdict) -> String {
     let baseline = &verdict.baseline;
     if baseline.entry == 0 {
-        let runs = about::counted(verdict.runs.len(), "launch", "launches");
+        let runs = counted(verdict.runs.len(), "launch", "launches");
         return format!("{runs} against {}", baseline.name);
     }
     format!(
         "{} against baseline {} (entry {}, {}, accepted by {})",
-        about::counted(verdict.runs.len(), "launch", "launches"),
+        counted(verdict.runs.len(), "launch", "launches"),
         baseline.name,
         baseline.entry,
-        about::counted(baseline.launches as usize, "launch", "launches"),
+        counted(baseline.launches as usize, "launch", "launches"),
         baseline.author
     )
 }
@@ -212,7 +213,7 @@ fn remarks(verdict: &Verdict) -> Vec<String> {
     if lost > 0 {
         all.push(format!(
             "{} of the baseline missing now.",
-            about::counted(lost, "row", "rows")
+            counted(lost, "row", "rows")
         ));
     }
     if !verdict.forced.is_empty() {

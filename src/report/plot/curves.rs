@@ -4,6 +4,7 @@ use super::MOST_LINES;
 use super::chart::{Chart, Point, Series};
 use super::palette::Look;
 use super::scale::{Measure, Scale};
+use crate::base::counted;
 use crate::base::{Fault, Placement};
 use crate::record::{Case, Header, Outcome, Row};
 use crate::report::about;
@@ -141,10 +142,7 @@ fn nothing(material: &Material<'_>) -> Fault {
     match rows {
         0 => fault.detail("the runs have no rows"),
         _ => fault
-            .detail(format!(
-                "the runs have {}",
-                about::counted(rows, "row", "rows")
-            ))
+            .detail(format!("the runs have {}", counted(rows, "row", "rows")))
             .hint("look at the rows with `ncclbench report --format md`"),
     }
 }
@@ -332,7 +330,7 @@ pub(super) fn remarks(material: &Material<'_>) -> Vec<String> {
         }
     }
     if wrong > 0 {
-        let rows = about::counted(wrong, "row", "rows");
+        let rows = counted(wrong, "row", "rows");
         all.insert(0, format!("× marks wrong data: {rows}."));
     }
     let count: usize = reasons.values().sum();
@@ -342,7 +340,7 @@ pub(super) fn remarks(material: &Material<'_>) -> Vec<String> {
         } else {
             ""
         };
-        let rows = about::counted(count, "row", "rows");
+        let rows = counted(count, "row", "rows");
         all.push(format!("{rows} waived: {reason}{more}."));
     }
     all
@@ -373,7 +371,7 @@ fn of_runs(material: &Material<'_>) -> Vec<String> {
     if more > 0 {
         all.push(format!(
             "{} more about single runs.",
-            about::counted(more, "remark", "remarks")
+            counted(more, "remark", "remarks")
         ));
     }
     all

@@ -5,6 +5,7 @@ use super::chart::{Chart, Point, Series, Upright};
 use super::palette::Look;
 use super::picture::Picture;
 use super::scale::{Measure, Scale, percent};
+use crate::base::counted;
 use crate::base::moment;
 use crate::base::{Bytes, Fault, Placement};
 use crate::record::history::{self, SeriesOf};
@@ -251,7 +252,7 @@ fn spanned(all: &[history::Series]) -> String {
         .map(|series| series.points.len())
         .max()
         .unwrap_or(0);
-    let runs = about::counted(count, "run", "runs");
+    let runs = counted(count, "run", "runs");
     match (first, last) {
         (Some(first), Some(last)) if day(first) != day(last) => {
             format!("{runs}, {} to {}", day(first), day(last))
