@@ -1,6 +1,8 @@
 //! `ncclbench import`: from logs to runs' files.
 
 use super::allow_list;
+use super::gather;
+use super::output;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::moment;
@@ -10,7 +12,6 @@ use crate::import::About;
 use crate::import::Found;
 use crate::record::Run;
 use crate::report;
-use std::fs::File;
 use std::io;
 use std::io::Write;
 use std::path::Path;
@@ -44,13 +45,13 @@ pub(super) fn run(args: &ImportArgs) -> u8 {
 }
 
 fn read(log: &Path, args: &ImportArgs) -> Result<Found, Fault> {
-    let fault = |error: io::Error| {
-        Fault::new(Kind::Output, error.to_string())
-            .while_doing(format!("reading `{}`", log.display()))
-    };
-    let bytes = std::fs::read(log).map_err(fault)?;
+    let bytes = gather::bytes(log)?;
     let written = std::fs::metadata(log).and_then(|file| file.modified());
-    let since_1970 = written.map_err(fault)?.duration_since(UNIX_EPOCH);
+    let written = written.map_err(|error| {
+        Fault::new(Kind::Missing, error.to_string())
+            .while_doing(format!("reading `{}`", log.display()))
+    })?;
+    let since_1970 = written.duration_since(UNIX_EPOCH);
     let about = About {
         name: log.display().to_string(),
         written: moment::rfc3339(since_1970.unwrap_or(Duration::ZERO)),
@@ -75,19 +76,23 @@ fn complain(log: &Path, found: &Found) {
     }
 }
 
-fn write_all(runs: &[Run], output: Option<&str>) -> Result<(), Fault> {
+fn write_all(runs: &[Run], file: Option<&str>) -> Result<(), Fault> {
     for (index, run) in runs.iter().enumerate() {
-        match output {
+        match file {
             None => write(run, "stdout", &mut io::stdout().lock())?,
-            Some(output) => {
-                let path = numbered(Path::new(output), index);
-                write(run, &path.display().to_string(), &mut create(&path)?)?;
+            Some(file) => {
+                let path = numbered(Path::new(file), index);
+                write(
+                    run,
+                    &path.display().to_string(),
+                    &mut output::create(&path)?,
+                )?;
                 let (what, n_rows) = (&run.header.collective, run.rows.len());
                 super::say(&format!("{}: {what}, {n_rows} rows", path.display()));
             }
         }
     }
-    if output.is_none() && runs.len() > 1 {
+    if file.is_none() && runs.len() > 1 {
         super::say(&format!(
             "note: {} runs follow one another on stdout; `--output` writes a file for each",
             runs.len()
@@ -108,18 +113,6 @@ fn numbered(path: &Path, index: usize) -> PathBuf {
         name.push_str(&extension.to_string_lossy());
     }
     path.with_file_name(name)
-}
-
-fn create(path: &Path) -> Result<File, Fault> {
-    File::create_new(path).map_err(|error| {
-        let doing = format!("creating `{}`", path.display());
-        let fault = Fault::new(Kind::Output, error.to_string()).while_doing(doing);
-        if error.kind() == io::ErrorKind::AlreadyExists {
-            fault.hint("results are never overwritten; remove the file or give another name")
-        } else {
-            fault
-        }
-    })
 }
 
 fn write(run: &Run, name: &str, out: &mut dyn Write) -> Result<(), Fault> {

@@ -67,7 +67,8 @@ impl Output {
             ..Sink::new("stdout".to_owned(), report::table(), io::stdout())
         }];
         if let Some(path) = files.run {
-            sinks.push(run_file(Path::new(path), create(path)?));
+            let path = Path::new(path);
+            sinks.push(run_file(path, create(path)?));
         }
         let mut opening = String::new();
         if let Some(path) = files.json {
@@ -183,10 +184,14 @@ fn create_beside(path: &str) -> Result<(String, File), Fault> {
     ))
 }
 
-fn create(path: &str) -> Result<File, Fault> {
+/// A run's file, which must not be there yet.
+///
+/// # Errors
+/// `Output`, with a hint where it is.
+pub(super) fn create(path: &Path) -> Result<File, Fault> {
     File::create_new(path).map_err(|error| {
-        let fault =
-            Fault::new(Kind::Output, error.to_string()).while_doing(format!("creating `{path}`"));
+        let doing = format!("creating `{}`", path.display());
+        let fault = Fault::new(Kind::Output, error.to_string()).while_doing(doing);
         if error.kind() == io::ErrorKind::AlreadyExists {
             fault.hint("results are never overwritten; remove the file or give another name")
         } else {

@@ -3,6 +3,8 @@
 //! nccl-tests writes a row in pieces without ending the line: what the library logs meanwhile stands
 //! behind the first piece on the same line, and the next piece opens a line of its own.
 
+use super::row::is_number;
+
 /// What a line is made of, as far as NCCL's log is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parted<'a> {
@@ -82,10 +84,6 @@ fn end_of_columns(text: &str, host: usize) -> usize {
         .copied()
         .find(|&end| super::row::is_piece(&text[..end]) || super::row::is_half(&text[..end]))
         .unwrap_or(host)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

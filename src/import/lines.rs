@@ -1,5 +1,7 @@
 //! A log's lines without what launchers put before them, apart by who wrote them.
 
+use super::row::is_number;
+
 /// A line and where it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LogLine<'a> {
@@ -61,10 +63,6 @@ fn without_separator(rest: &str) -> &str {
         Some(after) if after.starts_with('#') => after,
         _ => rest,
     }
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -220,7 +220,8 @@ fn whole(word: &str) -> Result<u64, String> {
     word.parse().map_err(|_| format!("`{word}` is no number"))
 }
 
-fn is_number(word: &str) -> bool {
+/// Whether a word is nothing but digits.
+pub(super) fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
