@@ -168,15 +168,7 @@ fn explain(
         first: bad
             .into_iter()
             .take(Mismatches::LISTED)
-            .map(|finding| BadElement {
-                rank: place.rank,
-                host: place.host.clone(),
-                gpu: place.gpu,
-                index: finding.index,
-                expected_bits: finding.expected_bits,
-                got_bits: finding.got_bits,
-                class: finding.class.to_string(),
-            })
+            .map(|finding| BadElement::new(&finding, place.rank, &place.host, place.gpu))
             .collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! What the engine yields for a case, before anybody computes with it.
 
 use super::Quality;
+use crate::base::pattern::{Finding, Findings};
 use serde::{Deserialize, Serialize};
 
 /// One timed loop, as every engine thread of the world saw it.
@@ -49,6 +50,21 @@ pub struct BadElement {
     pub class: String,
 }
 
+impl BadElement {
+    /// A finding of a check of `rank`'s output.
+    pub fn new(finding: &Finding, rank: u32, host: &str, gpu: Option<u32>) -> Self {
+        Self {
+            rank,
+            host: host.to_owned(),
+            gpu,
+            index: finding.index,
+            expected_bits: finding.expected_bits,
+            got_bits: finding.got_bits,
+            class: finding.class.to_string(),
+        }
+    }
+}
+
 /// What a check of one rank's output found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatches {
@@ -61,6 +77,15 @@ pub struct Mismatches {
 impl Mismatches {
     /// How many bad elements a check lists at the most.
     pub const LISTED: usize = 16;
+
+    /// What a check on the CPU found in `rank`'s output.
+    pub fn of(findings: &Findings, rank: u32, host: &str) -> Self {
+        let bad = |finding| BadElement::new(finding, rank, host, None);
+        Self {
+            wrong: findings.wrong,
+            first: findings.first.iter().map(bad).collect(),
+        }
+    }
 
     /// Adds what another check found, keeping the first few.
     pub fn add(&mut self, other: Self) {

@@ -16,9 +16,8 @@ use crate::base::Bytes;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Span;
-use crate::base::pattern::{self, Finding, Findings, Recipe, Stretch};
+use crate::base::pattern::{self, Recipe, Stretch};
 use crate::ops::Ops;
-use crate::record::BadElement;
 use crate::record::Mismatches;
 use std::sync::Arc;
 
@@ -58,22 +57,6 @@ impl HostSession {
             make(first, chunk);
             view.store(at, chunk, false);
         })
-    }
-
-    fn mismatches(&self, findings: Findings) -> Mismatches {
-        let bad = |finding: Finding| BadElement {
-            rank: self.verbs.comm.rank().0,
-            host: self.host.clone(),
-            gpu: None,
-            index: finding.index,
-            expected_bits: finding.expected_bits,
-            got_bits: finding.got_bits,
-            class: finding.class.to_string(),
-        };
-        Mismatches {
-            wrong: findings.wrong,
-            first: findings.first.into_iter().map(bad).collect(),
-        }
     }
 }
 
@@ -149,7 +132,11 @@ impl Session for HostSession {
         for_chunks(got, recipe, &mut |at, first, chunk| {
             view.load(at, chunk);
             let findings = pattern::verify_bytes(recipe, expect, first, chunk);
-            found.add(self.mismatches(findings));
+            found.add(Mismatches::of(
+                &findings,
+                self.verbs.comm.rank().0,
+                &self.host,
+            ));
         })?;
         Ok(Some(found))
     }

@@ -13,10 +13,9 @@ use crate::base::Bytes;
 use crate::base::Fault;
 use crate::base::Kind;
 use crate::base::Span;
-use crate::base::pattern::{self, Finding, Findings, Recipe, Stretch};
+use crate::base::pattern::{self, Recipe, Stretch};
 use crate::ffi::mpi::Mpi;
 use crate::ops::Ops;
-use crate::record::BadElement;
 use crate::record::Mismatches;
 use std::sync::Arc;
 use std::sync::Weak;
@@ -73,22 +72,6 @@ impl MpiSession {
         }
         Ok(())
     }
-
-    fn mismatches(&self, findings: Findings) -> Mismatches {
-        let bad = |finding: Finding| BadElement {
-            rank: self.verbs.rank().0,
-            host: self.host.clone(),
-            gpu: None,
-            index: finding.index,
-            expected_bits: finding.expected_bits,
-            got_bits: finding.got_bits,
-            class: finding.class.to_string(),
-        };
-        Mismatches {
-            wrong: findings.wrong,
-            first: findings.first.into_iter().map(bad).collect(),
-        }
-    }
 }
 
 impl Session for MpiSession {
@@ -144,7 +127,7 @@ impl Session for MpiSession {
             piece.region.load(piece.at + at, chunk);
             let first = at as u64 / recipe.dtype.size();
             let findings = pattern::verify_bytes(recipe, expect, first, chunk);
-            found.add(self.mismatches(findings));
+            found.add(Mismatches::of(&findings, self.verbs.rank().0, &self.host));
         }
         Ok(Some(found))
     }
